@@ -1,0 +1,51 @@
+// NumPy arrays at the border: what is accepted, checked once, and turned into views.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "dcomp/counts.hpp"
+#include "dcomp/matrix.hpp"
+
+namespace dcomp::bindings {
+
+namespace nb = nanobind;
+
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool holds, const std::string& rule) {
+  if (!holds) throw std::invalid_argument(rule);
+}
+
+template <class T>
+Rows<T> rows(const Matrix<T>& m) {
+  const auto width = static_cast<std::int64_t>(m.shape(1));
+  return {m.data(), static_cast<std::int64_t>(m.shape(0)), width, width};
+}
+
+// The same with K meaningful numbers per row, the rest padding.
+template <class T>
+Rows<T> padded_rows(const Matrix<T>& m, std::int64_t K) {
+  Rows<T> r = rows(m);
+  r.width = K;
+  return r;
+}
+
+// A new NumPy array of that shape on cache lines, not initialised.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> new_matrix(std::int64_t n_rows, std::int64_t width) {
+  const auto r = static_cast<std::size_t>(n_rows), w = static_cast<std::size_t>(width);
+  auto* data = static_cast<T*>(::operator new(r * w * sizeof(T) + 64, std::align_val_t{64}));
+  nb::capsule owner(
+      data, [](void* p) noexcept { ::operator delete(p, std::align_val_t{64}); });
+  return {data, {r, w}, owner};
+}
+
+}  // namespace dcomp::bindings

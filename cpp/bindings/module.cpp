@@ -1,0 +1,251 @@
+// The Python face of the core: checks shapes, drops the GIL, calls the library.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "arrays.hpp"
+#include "dcomp/dispatch.hpp"
+#include "dcomp/mean_field.hpp"
+
+namespace dcomp::bindings {
+
+// Counts in CSR: keeps the NumPy arrays alive, checks them once, builds the feature index when a
+// fit first asks for it.
+class Corpus {
+ public:
+  Corpus(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
+         Vector<const std::int32_t> data, std::int64_t n_features)
+      : indptr_(indptr), indices_(indices), data_(data) {
+    require(indptr.shape(0) >= 1, "indptr must hold n_docs + 1 numbers");
+    require(n_features >= 1, "n_features must be at least 1");
+    require(indices.shape(0) == data.shape(0), "indices and data must have one length");
+    W_ = {indptr.data(), indices.data(), data.data(),
+          static_cast<std::int64_t>(indptr.shape(0)) - 1, n_features};
+    require(W_.indptr[W_.n_docs] == static_cast<std::int64_t>(data.shape(0)),
+            "indptr must end at the number of stored counts");
+    const char* problem = check(W_);
+    require(*problem == '\0', problem);
+  }
+  const CsrView& W() const { return W_; }
+  const CorpusIndex& index() {
+    if (!index_) index_ = std::make_unique<CorpusIndex>(W_);
+    return *index_;
+  }
+
+ private:
+  Vector<const std::int64_t> indptr_;
+  Vector<const std::int32_t> indices_, data_;
+  CsrView W_;
+  std::unique_ptr<CorpusIndex> index_;
+};
+
+Prior prior_named(const std::string& name) {
+  for (int p = 0; p < kPriors; ++p)
+    if (name == kPriorNames[p]) return static_cast<Prior>(p);
+  throw std::invalid_argument("unknown score prior '" + name + "'");
+}
+
+// Score prior as Python hands it over: ("DM", alpha, None, None) or ("GP", alpha, beta, exposure).
+struct PriorArrays {
+  std::string name;
+  Vector<const double> alpha;
+  std::optional<Vector<const double>> beta, exposure;
+
+  ScorePrior view(std::int64_t K, std::int64_t n_docs) const {
+    ScorePrior prior;
+    prior.kind = prior_named(name);
+    prior.n_components = K;
+    require(static_cast<std::int64_t>(alpha.shape(0)) == K, "alpha must hold K numbers");
+    prior.alpha = alpha.data();
+    if (prior.kind == Prior::gamma) {
+      require(beta && static_cast<std::int64_t>(beta->shape(0)) == K, "beta must hold K numbers");
+      prior.beta = beta->data();
+    }
+    if (exposure) {
+      require(static_cast<std::int64_t>(exposure->shape(0)) == n_docs,
+              "exposure must hold one number per document");
+      prior.exposure = exposure->data();
+    }
+    return prior;
+  }
+};
+
+using Sums = std::tuple<double, std::int64_t, std::vector<double>, std::vector<double>>;
+
+template <class T>
+ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
+                          const Vector<const double>& log_scale, const PriorArrays& prior,
+                          std::int64_t K, int max_inner, double inner_tol) {
+  const CsrView& W = corpus.W();
+  require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features, "Theta must have J rows");
+  require(static_cast<std::int64_t>(Theta.shape(1)) == padded_width<T>(K),
+          "Theta must be padded to whole vectors");
+  require(static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
+          "log_scale must hold J numbers");
+  require(max_inner >= 1, "max_inner must be at least 1");
+  return {W, padded_rows(Theta, K), log_scale.data(), prior.view(K, W.n_docs), max_inner,
+          inner_tol};
+}
+
+template <class T>
+void require_scores(const Corpus& corpus, const Matrix<const T>& c_in, const Matrix<T>& c_out) {
+  require(static_cast<std::int64_t>(c_in.shape(0)) == corpus.W().n_docs &&
+              c_in.shape(0) == c_out.shape(0) && c_in.shape(1) == c_out.shape(1),
+          "c must be (n_docs, K) on both sides");
+}
+
+template <class T>
+Sums expect_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
+                 const PriorArrays& prior, Matrix<const T> c_in, Matrix<T> c_out, Matrix<T> n,
+                 int max_inner, double inner_tol, int n_threads) {
+  const auto K = static_cast<std::int64_t>(c_in.shape(1));
+  require_scores<T>(corpus, c_in, c_out);
+  require(static_cast<std::int64_t>(n.shape(0)) == corpus.W().n_features &&
+              static_cast<std::int64_t>(n.shape(1)) == K,
+          "n must be (n_features, K)");
+  const ExpectInput<T> input =
+      make_input<T>(corpus, Theta, log_scale, prior, K, max_inner, inner_tol);
+  ExpectSums sums;
+  {
+    nb::gil_scoped_release release;
+    sums = expect<T>(input, corpus.index(), rows(c_in), rows(c_out), rows(n),
+                     std::max(n_threads, 1));
+  }
+  return {sums.bound, sums.inner, sums.log, sums.mean};
+}
+
+template <class T>
+Sums fold_in_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
+                  const PriorArrays& prior, Matrix<const T> c_in, Matrix<T> c_out,
+                  Vector<double> bound, int max_inner, double inner_tol, int n_threads) {
+  const auto K = static_cast<std::int64_t>(c_in.shape(1));
+  require_scores<T>(corpus, c_in, c_out);
+  require(static_cast<std::int64_t>(bound.shape(0)) == corpus.W().n_docs,
+          "bound must hold one number per document");
+  const ExpectInput<T> input =
+      make_input<T>(corpus, Theta, log_scale, prior, K, max_inner, inner_tol);
+  ExpectSums sums;
+  {
+    nb::gil_scoped_release release;
+    sums = fold_in<T>(input, rows(c_in), rows(c_out), bound.data(), std::max(n_threads, 1));
+  }
+  return {sums.bound, sums.inner, sums.log, sums.mean};
+}
+
+template <class T>
+auto loadings(Matrix<const T> n, Vector<const double> gamma, Vector<const std::int32_t> block,
+              std::int64_t n_blocks, const std::string& treatment, Vector<double> log_scale,
+              int n_threads) {
+  const auto J = static_cast<std::int64_t>(n.shape(0)), K = static_cast<std::int64_t>(n.shape(1));
+  require(static_cast<std::int64_t>(gamma.shape(0)) == J &&
+              static_cast<std::int64_t>(block.shape(0)) == J &&
+              static_cast<std::int64_t>(log_scale.shape(0)) == J,
+          "gamma, block and log_scale must hold J numbers each");
+  for (std::int64_t j = 0; j < J; ++j)
+    require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
+  require(treatment == "mean" || treatment == "map" || treatment == "vb",
+          "treatment must be 'mean', 'map' or 'vb'");
+  const Treatment how = treatment == "mean"  ? Treatment::mean
+                        : treatment == "map" ? Treatment::map
+                                             : Treatment::vb;
+  auto Theta = new_matrix<T>(J, padded_width<T>(K));
+  const Rows<T> out{Theta.data(), J, K, padded_width<T>(K)};
+  double objective = 0;
+  {
+    nb::gil_scoped_release release;
+    objective = update_loadings<T>(how, rows(n), gamma.data(), block.data(), n_blocks, out,
+                                   log_scale.data(), std::max(n_threads, 1));
+  }
+  return std::make_tuple(Theta, objective);
+}
+
+template <class T>
+void predict(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
+             Matrix<const T> scores, Vector<double> out, int n_threads) {
+  const auto K = static_cast<std::int64_t>(scores.shape(1));
+  const CsrView& W = corpus.W();
+  require(static_cast<std::int64_t>(scores.shape(0)) == W.n_docs &&
+              static_cast<std::int64_t>(out.shape(0)) == W.n_docs,
+          "scores and out must have one row per document");
+  require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
+              static_cast<std::int64_t>(Theta.shape(1)) == padded_width<T>(K) &&
+              static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
+          "Theta must be (J, padded K) and log_scale (J,)");
+  nb::gil_scoped_release release;
+  log_predictive<T>(W, padded_rows(Theta, K), log_scale.data(), rows(scores), out.data(),
+                    std::max(n_threads, 1));
+}
+
+// Elementwise special functions, so that Python can test what the kernels use.
+template <class T>
+void special(const std::string& name, Vector<const T> x, Vector<T> out) {
+  const auto n = static_cast<std::int64_t>(x.shape(0));
+  require(x.shape(0) == out.shape(0) && n % 16 == 0, "x and out must have one length, 16 divides it");
+  if constexpr (std::is_same_v<T, double>) {
+    if (name == "log_gamma") return instruction_set().log_gamma(x.data(), out.data(), n);
+  }
+  const int which = name == "exp" ? 0 : name == "log" ? 1 : name == "digamma" ? 2 : -1;
+  require(which >= 0, "unknown function '" + name + "'");
+  kernels<T>().special[which](x.data(), out.data(), n);
+}
+
+template <class T>
+void define_kernels(nb::module_& m) {
+  m.def("expect", &expect_pass<T>, nb::arg("corpus"), nb::arg("Theta").noconvert(),
+        nb::arg("log_scale").noconvert(), nb::arg("prior"), nb::arg("c_in").noconvert(),
+        nb::arg("c_out").noconvert(), nb::arg("n").noconvert(), nb::arg("max_inner"),
+        nb::arg("inner_tol"), nb::arg("n_threads"));
+  m.def("fold_in", &fold_in_pass<T>, nb::arg("corpus"), nb::arg("Theta").noconvert(),
+        nb::arg("log_scale").noconvert(), nb::arg("prior"), nb::arg("c_in").noconvert(),
+        nb::arg("c_out").noconvert(), nb::arg("bound").noconvert(), nb::arg("max_inner"),
+        nb::arg("inner_tol"), nb::arg("n_threads"));
+  m.def("loadings", &loadings<T>, nb::arg("n").noconvert(), nb::arg("gamma").noconvert(),
+        nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("treatment"),
+        nb::arg("log_scale").noconvert(), nb::arg("n_threads"));
+  m.def("log_predictive", &predict<T>, nb::arg("corpus"), nb::arg("Theta").noconvert(),
+        nb::arg("log_scale").noconvert(), nb::arg("scores").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("n_threads"));
+  m.def("special", &special<T>, nb::arg("name"), nb::arg("x").noconvert(),
+        nb::arg("out").noconvert());
+}
+
+std::vector<std::tuple<std::string, std::string>> compiled() {
+  std::vector<std::tuple<std::string, std::string>> cells;
+  for (const char* name : kPriorNames) cells.emplace_back(name, "expect");
+  return cells;
+}
+
+}  // namespace dcomp::bindings
+
+NB_MODULE(_core, m) {
+  using namespace dcomp::bindings;
+  namespace nb = nanobind;
+  nb::class_<Corpus>(m, "Corpus")
+      .def(nb::init<Vector<const std::int64_t>, Vector<const std::int32_t>,
+                    Vector<const std::int32_t>, std::int64_t>(),
+           nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("data").noconvert(), nb::arg("n_features"));
+  nb::class_<PriorArrays>(m, "ScorePrior")
+      .def(
+          "__init__",
+          [](PriorArrays* self, std::string name, Vector<const double> alpha,
+             std::optional<Vector<const double>> beta,
+             std::optional<Vector<const double>> exposure) {
+            prior_named(name);
+            new (self) PriorArrays{std::move(name), alpha, beta, exposure};
+          },
+          nb::arg("name"), nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
+          nb::arg("exposure").noconvert().none());
+  define_kernels<float>(m);
+  define_kernels<double>(m);
+  m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
+  m.def("compiled", &compiled, "The score priors and allocation modes that were compiled in.");
+}

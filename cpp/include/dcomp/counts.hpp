@@ -1,0 +1,60 @@
+// Counts as the kernels see them: documents in CSR, and an index by feature for the statistics.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dcomp {
+
+struct CsrView {
+  const std::int64_t* indptr = nullptr;  // (I + 1)
+  const std::int32_t* indices = nullptr;
+  const std::int32_t* data = nullptr;
+  std::int64_t n_docs = 0;
+  std::int64_t n_features = 0;
+
+  std::int64_t size(std::int64_t i) const { return indptr[i + 1] - indptr[i]; }
+};
+
+// A run of documents whose entries are also listed by feature.
+//
+// n_jk = theta_jk sum_i (w_ij / Z_ij) e_ik is then a gather by one worker in one order: no atomics,
+// no copy of n per thread, the same bits for any number of threads. The size of a slab is fixed,
+// so that its temporaries (e of its documents, one weight per entry) stay small and in cache.
+struct Slab {
+  std::int64_t first_doc = 0, last_doc = 0;
+  std::int64_t first_entry = 0;  // of the slab, in CSR order and in feature order alike
+  std::int64_t first_slot = 0, last_slot = 0;
+};
+
+class CorpusIndex {
+ public:
+  explicit CorpusIndex(const CsrView& W);
+
+  const std::vector<Slab>& slabs() const { return slabs_; }
+  std::int64_t max_slab_docs() const { return max_slab_docs_; }
+  std::int64_t max_slab_entries() const { return max_slab_entries_; }
+
+  // For a slot s of a slab: its feature, and its entries [start(s), start(s + 1)) in feature order.
+  std::int32_t feature(std::int64_t slot) const { return feature_[slot]; }
+  std::int64_t start(std::int64_t slot) const { return start_[slot]; }
+  // Feature order -> document, counted from the slab's first.
+  const std::int32_t* document() const { return document_.data(); }
+  // CSR order -> place in feature order, counted from the slab's first entry.
+  const std::int32_t* place() const { return place_.data(); }
+
+ private:
+  void add_slab(const CsrView& W, std::int64_t first_doc, std::int64_t last_doc,
+                std::vector<std::int32_t>& cursor);
+
+  std::vector<Slab> slabs_;
+  std::vector<std::int32_t> feature_;
+  std::vector<std::int64_t> start_;
+  std::vector<std::int32_t> document_, place_;
+  std::int64_t max_slab_docs_ = 0, max_slab_entries_ = 0;
+};
+
+// Empty when W is sound, else what is wrong and where.
+const char* check(const CsrView& W);
+
+}  // namespace dcomp

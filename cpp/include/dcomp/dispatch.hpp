@@ -1,0 +1,56 @@
+// The kernels of each instruction set as tables of functions, and the choice between them.
+#pragma once
+
+#include "dcomp/kernels/args.hpp"
+
+namespace dcomp {
+
+template <class T>
+struct Kernels {
+  int lanes;
+  void (*expect_documents[kPriors])(const DocumentPass<T>&, std::int64_t first, std::int64_t last,
+                                    Scratch<T>&, DocumentSums&);
+  void (*collect_feature)(const FeaturePass<T>&, std::int32_t j, std::int64_t begin,
+                          std::int64_t end, double* sum);
+  double (*loading_row)(const LoadingPass<T>&, std::int64_t j, double* log_theta);
+  double (*log_predictive)(const CsrView&, const Rows<const T>& Theta, const double* log_scale,
+                           std::int64_t i, const T* scores, T* z);
+  // Elementwise, n a whole number of vectors: "exp", "log", "digamma".
+  void (*special[3])(const T* x, T* out, std::int64_t n);
+};
+
+struct InstructionSet {
+  const char* name;
+  Kernels<float> f32;
+  Kernels<double> f64;
+  void (*log_gamma)(const double* x, double* out, std::int64_t n);
+
+  template <class T>
+  const Kernels<T>& kernels() const;
+};
+template <>
+inline const Kernels<float>& InstructionSet::kernels<float>() const {
+  return f32;
+}
+template <>
+inline const Kernels<double>& InstructionSet::kernels<double>() const {
+  return f64;
+}
+
+// The widest set that this machine has, chosen once. The environment variable DCOMP_SIMD
+// ("baseline", "avx2", "avx512") asks for a narrower one.
+const InstructionSet& instruction_set();
+
+template <class T>
+const Kernels<T>& kernels() {
+  return instruction_set().kernels<T>();
+}
+
+// K rounded up to whole vectors.
+template <class T>
+std::int64_t padded_width(std::int64_t K) {
+  const std::int64_t lanes = kernels<T>().lanes;
+  return (K + lanes - 1) / lanes * lanes;
+}
+
+}  // namespace dcomp

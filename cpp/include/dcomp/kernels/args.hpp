@@ -1,0 +1,79 @@
+// What a kernel is given: plain views, the same for every instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "dcomp/counts.hpp"
+#include "dcomp/matrix.hpp"
+#include "dcomp/priors/list.hpp"
+
+namespace dcomp {
+
+// Allocation weights are kept as theta_jk = value * exp(log_scale_j) with the largest value of a
+// row 1, and no weight below this floor: float32 holds them without denormals, their products
+// too, and Z_j is never zero. MODELS.md calls for floors in log space; this is that floor.
+template <class T>
+inline constexpr T kWeightFloor = sizeof(T) == 4 ? T(1e-18) : T(1e-150);
+
+// One worker's buffers; `entries` hold the longest document, the others one padded row.
+template <class T>
+struct Scratch {
+  T *c, *a, *shift, *e;
+  T *z, *weight;  // entries
+  double* sum;
+};
+
+// The document half of a mean-field pass.
+template <class T>
+struct DocumentPass {
+  CsrView W;
+  Rows<const T> Theta;
+  const double* log_scale = nullptr;
+  PriorView<T> prior;
+  Rows<const T> c_in;
+  Rows<T> c_out;
+  int max_inner = 1;
+  double inner_tol = 0;  // stop when sum_k |change of c_k| <= inner_tol * L
+
+  // Wanted only when statistics are collected: e of each document and w/Z of each entry, counted
+  // from the slab's first document and entry.
+  Rows<T> e_out;
+  T* weight_out = nullptr;
+  const std::int32_t* place = nullptr;
+  std::int64_t first_doc = 0;
+
+  double* doc_bound = nullptr;  // wanted only when scores of single documents are asked for
+};
+
+struct DocumentSums {
+  double bound = 0;
+  std::int64_t inner = 0;
+  double* log = nullptr;   // (padded)
+  double* mean = nullptr;  // (padded)
+};
+
+// The feature half: n_jk += theta_jk sum_i weight_ij e_ik.
+template <class T>
+struct FeaturePass {
+  Rows<const T> Theta;
+  Rows<const T> e;
+  const T* weight = nullptr;
+  const std::int32_t* document = nullptr;
+  Rows<T> n;
+};
+
+// How the loadings stand in the allocation: MODELS.md section 4.
+enum class Treatment { mean = 0, map = 1, vb = 2 };
+
+template <class T>
+struct LoadingPass {
+  Treatment treatment = Treatment::mean;
+  Rows<const T> n;
+  const double* gamma = nullptr;         // (J)
+  const std::int32_t* block = nullptr;   // (J)
+  Rows<const double> log_total;          // (G, padded): log of the total, or its digamma for vb
+  Rows<T> Theta;
+  double* log_scale = nullptr;  // (J)
+};
+
+}  // namespace dcomp

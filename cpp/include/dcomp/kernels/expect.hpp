@@ -1,0 +1,120 @@
+// Allocation in expectation: the mean-field pass of BJ06 figure 5 over one document, and the
+// statistics of one feature.
+#pragma once
+
+#include "dcomp/kernels/args.hpp"
+#include "dcomp/kernels/rows.hpp"
+#include "dcomp/priors/dirichlet.hpp"
+#include "dcomp/priors/gamma.hpp"
+
+namespace dcomp::DCOMP_ISA {
+
+// a = alpha + c, e_k = exp E[log score_k] divided by its largest, floored. Returns the log of that
+// largest. Dividing by it is what keeps float32 safe: psi(0.001) is -1000.
+template <class T>
+inline double allocation_weights(const PriorView<T>& prior, Scratch<T>& s) {
+  constexpr int lanes = kLanes<T>;
+  Vec<T> top = broadcast<T>(T(-1e30));
+  for (std::int64_t k = 0; k < prior.padded; k += lanes) {
+    const Vec<T> a = load(prior.alpha_t + k) + load(s.c + k);
+    const Vec<T> x = digamma<T>(a) + load(s.shift + k);
+    store<T>(s.a + k, a);
+    store<T>(s.e + k, x);
+    top = max<T>(top, x);
+  }
+  T largest = top[0];
+  for (int q = 1; q < lanes; ++q) largest = top[q] > largest ? top[q] : largest;
+  for (std::int64_t k = 0; k < prior.padded; k += lanes)
+    store<T>(s.e + k,
+             max<T>(exp<T>(load(s.e + k) - largest), broadcast<T>(kWeightFloor<T>)));
+  return static_cast<double>(largest);
+}
+
+// c_k = e_k sum_j (w_j / Z_j) theta_jk; returns sum_k |change|.
+template <class T>
+inline double update_c(std::int64_t n_components, Scratch<T>& s) {
+  double change = 0;
+  for (std::int64_t k = 0; k < n_components; ++k) {
+    const T c = static_cast<T>(static_cast<double>(s.e[k]) * s.sum[k]);
+    const T difference = c - s.c[k];
+    change += static_cast<double>(difference < 0 ? -difference : difference);
+    s.c[k] = c;
+  }
+  return change;
+}
+
+// z_p -> weight_p = w_p / z_p for the entries of a document; returns sum_p w_p log z_p.
+template <class T>
+inline double log_evidence_of_words(const std::int32_t* w, const std::int32_t* feature,
+                                    const double* log_scale, const T* z, std::int64_t n) {
+  constexpr int lanes = kLanes<T>;
+  double total = 0;
+  for (std::int64_t p = 0; p < n; p += lanes) {
+    const int here = n - p < lanes ? static_cast<int>(n - p) : lanes;
+    Vec<T> value = broadcast<T>(T(1));
+    for (int q = 0; q < here; ++q) value[q] = z[p + q];
+    value = log<T>(value);
+    for (int q = 0; q < here; ++q)
+      total += w[p + q] * (static_cast<double>(value[q]) + log_scale[feature[p + q]]);
+  }
+  return total;
+}
+
+template <class ScoresOf, class T>
+  requires MeanFieldPrior<ScoresOf, T>
+inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores, std::int64_t i,
+                            Scratch<T>& s, DocumentSums& sums) {
+  const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i);
+  const std::int64_t K = pass.c_in.width, padded = pass.Theta.stride;
+  const std::int32_t *feature = pass.W.indices + begin, *w = pass.W.data + begin;
+  double length = 0;
+  for (std::int64_t p = 0; p < n; ++p) length += w[p];
+  for (std::int64_t k = 0; k < K; ++k) s.c[k] = pass.c_in.row(i)[k];
+  for (std::int64_t k = K; k < padded; ++k) s.c[k] = 0;
+  scores.shift(i, s.shift);
+
+  // The bound below needs a, e and Z of one and the same update: the loop leaves them so, with
+  // the newer c already in s.c (MODELS.md section 3).
+  double top = 0;
+  for (int inner = 1;; ++inner) {
+    top = allocation_weights(scores.prior, s);
+    inner_products(pass.Theta, feature, n, s.e, s.z, inner == 1);  // Z_j of (14), (18)
+    for (std::int64_t p = 0; p < n; ++p) s.weight[p] = static_cast<T>(w[p]) / s.z[p];
+    weighted_sum(pass.Theta, feature, s.weight, n, s.sum);
+    const double change = update_c(K, s);  // (13), (17)
+    sums.inner += 1;
+    if (inner >= pass.max_inner || change <= pass.inner_tol * length) break;
+  }
+
+  for (std::int64_t k = 0; k < K; ++k) pass.c_out.row(i)[k] = s.c[k];
+  double common = 0;
+  const double prior_part = scores.close(i, s.a, {sums.log, sums.mean}, &common);
+  const double bound = prior_part + length * (top + common) +
+                       log_evidence_of_words(w, feature, pass.log_scale, s.z, n);  // (16), (19)
+  sums.bound += bound;
+  if (pass.doc_bound != nullptr) pass.doc_bound[i] = bound;
+  if (pass.weight_out == nullptr) return;
+  T* e_out = pass.e_out.row(i - pass.first_doc);
+  for (std::int64_t k = 0; k < padded; ++k) e_out[k] = s.e[k];
+  for (std::int64_t p = 0; p < n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
+}
+
+template <template <class> class ScoresOf, class T>
+void expect_documents(const DocumentPass<T>& pass, std::int64_t first, std::int64_t last,
+                      Scratch<T>& s, DocumentSums& sums) {
+  const ScoresOf<T> scores{pass.prior};
+  for (std::int64_t i = first; i < last; ++i) expect_document(pass, scores, i, s, sums);
+}
+
+// The statistics of one feature from its entries [begin, end): the sum of (15).
+template <class T>
+void collect_feature(const FeaturePass<T>& pass, std::int32_t j, std::int64_t begin,
+                     std::int64_t end, double* sum) {
+  weighted_sum(pass.e, pass.document + begin, pass.weight + begin, end - begin, sum);
+  const T* theta = pass.Theta.row(j);
+  T* n = pass.n.row(j);
+  for (std::int64_t k = 0; k < pass.n.width; ++k)
+    n[k] += static_cast<T>(static_cast<double>(theta[k]) * sum[k]);
+}
+
+}  // namespace dcomp::DCOMP_ISA

@@ -1,0 +1,18 @@
+// log p(w | scores, loadings) of one document, words as a sequence: the score of completion.
+#pragma once
+
+#include "dcomp/kernels/expect.hpp"
+
+namespace dcomp::DCOMP_ISA {
+
+// scores: the document's scores, normalised to 1 and padded with zeros.
+template <class T>
+double log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* log_scale,
+                      std::int64_t i, const T* scores, T* z) {
+  const std::int64_t begin = W.indptr[i], n = W.size(i);
+  inner_products(Theta, W.indices + begin, n, scores, z, true);
+  for (std::int64_t p = 0; p < n; ++p) z[p] = z[p] > kWeightFloor<T> ? z[p] : kWeightFloor<T>;
+  return log_evidence_of_words(W.data + begin, W.indices + begin, log_scale, z, n);
+}
+
+}  // namespace dcomp::DCOMP_ISA

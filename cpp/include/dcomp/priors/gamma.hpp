@@ -1,0 +1,49 @@
+// GP: l_k ~ Gamma(alpha_k, rate beta_k), q(l_k) = Gamma(a_k, beta_k + e). BJ06 (13)-(16).
+#pragma once
+
+#include "dcomp/priors/concept.hpp"
+
+namespace dcomp::DCOMP_ISA {
+
+template <class T>
+struct GammaScores {
+  PriorView<T> prior;
+
+  void shift(std::int64_t i, T* out) const {
+    constexpr int lanes = kLanes<T>;
+    for (std::int64_t k = 0; k < prior.padded; ++k) out[k] = prior.shift[k];
+    if (prior.exposure == nullptr) return;
+    const double* beta = prior.beta;
+    const double* is_real = prior.is_real;
+    for (std::int64_t k = 0; k < prior.padded; k += lanes) {
+      Vec<T> b;
+      for (int q = 0; q < lanes; ++q) b[q] = static_cast<T>(beta[k + q] + prior.exposure[i]);
+      const Vec<T> log_b = log<T>(b);
+      for (int q = 0; q < lanes; ++q)
+        if (is_real[k + q] != 0) out[k + q] = -log_b[q];
+    }
+  }
+
+  // BJ06 (16) without its combinatoric term and without sum_j w_j log Z_j.
+  double close(std::int64_t i, const T* a, ScoreSums sums, double* common) const {
+    constexpr int lanes = kLanes<double>;
+    const double e = prior.exposure == nullptr ? 1.0 : prior.exposure[i];
+    const double* alpha = prior.alpha;
+    Vec<double> part{};
+    for (std::int64_t k = 0; k < prior.padded; k += lanes) {
+      Vec<double> a_k;
+      for (int q = 0; q < lanes; ++q) a_k[q] = static_cast<double>(a[k + q]);
+      const Vec<double> real = load(prior.is_real + k);
+      const Vec<double> b = load(prior.beta + k) + e;
+      const Vec<double> log_b = log<double>(b);
+      const Vec<double> e_log = digamma<double>(a_k) - log_b;  // (14)
+      part += real * (log_gamma(a_k) - a_k * log_b + (load(alpha + k) - a_k) * e_log);
+      store<double>(sums.log + k, load(sums.log + k) + real * e_log);
+      store<double>(sums.mean + k, load(sums.mean + k) + real * a_k / b);
+    }
+    *common = 0;
+    return prior.constant + sum<double>(part);
+  }
+};
+
+}  // namespace dcomp::DCOMP_ISA

@@ -1,0 +1,50 @@
+// The score priors that exist, and their parameters as plain numbers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dcomp {
+
+enum class Prior { dirichlet = 0, gamma = 1 };
+inline constexpr int kPriors = 2;
+inline constexpr const char* kPriorNames[kPriors] = {"DM", "GP"};
+
+// alpha, beta: K numbers each (beta for GP only). exposure: total over blocks of each document,
+// or null where it is 1 everywhere.
+struct ScorePrior {
+  Prior kind = Prior::dirichlet;
+  const double* alpha = nullptr;
+  const double* beta = nullptr;
+  const double* exposure = nullptr;
+  std::int64_t n_components = 0;
+};
+
+// The same, laid out for vectors: padded to whole vectors, with what is constant worked out once.
+template <class T>
+struct PriorView {
+  const T* alpha_t = nullptr;       // alpha in the working precision; padding 1
+  const T* shift = nullptr;         // E[log score] - psi(a) at exposure 1; padding -1e30
+  const double* alpha = nullptr;    // padding 1
+  const double* beta = nullptr;     // padding 1
+  const double* is_real = nullptr;  // 1 for a component, 0 for padding
+  const double* exposure = nullptr;
+  double constant = 0;  // the terms of the bound that no document changes
+  std::int64_t padded = 0;
+};
+
+// Owner of what a PriorView points to.
+template <class T>
+class PreparedPrior {
+ public:
+  PreparedPrior(const ScorePrior& prior, std::int64_t padded);
+  PriorView<T> view() const;
+
+ private:
+  std::vector<T> alpha_t_, shift_;
+  std::vector<double> alpha_, beta_, is_real_;
+  const double* exposure_;
+  double constant_ = 0;
+};
+
+}  // namespace dcomp

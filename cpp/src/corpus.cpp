@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <utility>
+
+#include "dcomp/counts.hpp"
+
+namespace dcomp {
+
+namespace {
+
+// Entries per slab: large enough that adding to n costs little beside the pass, small enough that
+// weights and places stay in cache. It must not depend on the number of threads.
+constexpr std::int64_t kSlabEntries = std::int64_t{1} << 19;
+constexpr std::int64_t kSlabDocs = std::int64_t{1} << 13;
+
+}  // namespace
+
+CorpusIndex::CorpusIndex(const CsrView& W) {
+  const auto nnz = static_cast<std::size_t>(W.indptr[W.n_docs]);
+  document_.resize(nnz);
+  place_.resize(nnz);
+  std::vector<std::int32_t> cursor(static_cast<std::size_t>(W.n_features), 0);
+  for (std::int64_t first = 0; first < W.n_docs;) {
+    std::int64_t last = first;
+    while (last < W.n_docs && last - first < kSlabDocs &&
+           (last == first || W.indptr[last + 1] - W.indptr[first] <= kSlabEntries))
+      ++last;
+    add_slab(W, first, last, cursor);
+    first = last;
+  }
+  start_.push_back(static_cast<std::int64_t>(nnz));
+}
+
+// A counting sort by feature; `cursor` is all zero on entry and on return.
+void CorpusIndex::add_slab(const CsrView& W, std::int64_t first_doc, std::int64_t last_doc,
+                           std::vector<std::int32_t>& cursor) {
+  const std::int64_t begin = W.indptr[first_doc], end = W.indptr[last_doc];
+  const auto first_slot = static_cast<std::int64_t>(feature_.size());
+  for (std::int64_t p = begin; p < end; ++p)
+    if (cursor[W.indices[p]]++ == 0) feature_.push_back(W.indices[p]);
+  std::sort(feature_.begin() + first_slot, feature_.end());
+  std::int32_t place = 0;
+  for (auto s = first_slot; s < static_cast<std::int64_t>(feature_.size()); ++s) {
+    start_.push_back(begin + place);
+    place += std::exchange(cursor[feature_[s]], place);
+  }
+  for (std::int64_t i = first_doc; i < last_doc; ++i)
+    for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p) {
+      place_[p] = cursor[W.indices[p]]++;
+      document_[begin + place_[p]] = static_cast<std::int32_t>(i - first_doc);
+    }
+  for (auto s = first_slot; s < static_cast<std::int64_t>(feature_.size()); ++s)
+    cursor[feature_[s]] = 0;
+  slabs_.push_back(
+      {first_doc, last_doc, begin, first_slot, static_cast<std::int64_t>(feature_.size())});
+  max_slab_docs_ = std::max(max_slab_docs_, last_doc - first_doc);
+  max_slab_entries_ = std::max(max_slab_entries_, end - begin);
+}
+
+const char* check(const CsrView& W) {
+  if (W.indptr[0] != 0) return "indptr must start at 0";
+  for (std::int64_t i = 0; i < W.n_docs; ++i)
+    if (W.indptr[i + 1] < W.indptr[i]) return "indptr must not decrease";
+  for (std::int64_t p = 0; p < W.indptr[W.n_docs]; ++p) {
+    if (W.indices[p] < 0 || W.indices[p] >= W.n_features)
+      return "indices must lie in [0, n_features)";
+    if (W.data[p] <= 0) return "stored counts must be positive";
+  }
+  return "";
+}
+
+}  // namespace dcomp

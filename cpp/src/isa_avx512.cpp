@@ -1,0 +1,2 @@
+#define DCOMP_ISA avx512
+#include "isa_table.hpp"

@@ -1,0 +1,2 @@
+#define DCOMP_ISA baseline
+#include "isa_table.hpp"

@@ -1,0 +1,32 @@
+// Included once per instruction set, with DCOMP_ISA its name: instantiates every kernel there.
+#pragma once
+
+#include "dcomp/dispatch.hpp"
+#include "dcomp/kernels/expect.hpp"
+#include "dcomp/kernels/loadings.hpp"
+#include "dcomp/kernels/predict.hpp"
+
+namespace dcomp::DCOMP_ISA {
+
+template <class T, Vec<T> (*function)(Vec<T>)>
+void elementwise(const T* x, T* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += kLanes<T>) store<T>(out + i, function(load(x + i)));
+}
+
+template <class T>
+constexpr Kernels<T> table() {
+  return {kLanes<T>,
+          {&expect_documents<DirichletScores, T>, &expect_documents<GammaScores, T>},
+          &collect_feature<T>,
+          &loading_row<T>,
+          &log_predictive<T>,
+          {&elementwise<T, &exp<T>>, &elementwise<T, &log<T>>, &elementwise<T, &digamma<T>>}};
+}
+
+extern const InstructionSet instruction_set;
+#define DCOMP_TEXT_OF(name) #name
+#define DCOMP_TEXT(name) DCOMP_TEXT_OF(name)
+const InstructionSet instruction_set = {DCOMP_TEXT(DCOMP_ISA), table<float>(), table<double>(),
+                                        &elementwise<double, &log_gamma>};
+
+}  // namespace dcomp::DCOMP_ISA

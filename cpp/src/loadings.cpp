@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "dcomp/dispatch.hpp"
+#include "dcomp/mean_field.hpp"
+#include "dcomp/parallel.hpp"
+
+namespace dcomp {
+
+namespace {
+
+constexpr std::int64_t kRowsPerTask = 256;
+
+// (G, padded) totals sum_j (n_jk + gamma_j) per block, gamma - 1 for map; padding stays 0.
+// Long tables are cut into a fixed number of pieces that are added in order; with many blocks the
+// pieces would outgrow the table itself, and one suffices.
+template <class T>
+std::vector<double> block_totals(const Rows<const T>& n, const double* gamma, double less,
+                                 const std::int32_t* block, std::int64_t n_blocks,
+                                 std::int64_t padded, int n_threads) {
+  const std::int64_t pieces = std::clamp<std::int64_t>(n.n_rows / (16 * n_blocks), 1, 8);
+  const std::int64_t size = n_blocks * padded, rows = (n.n_rows + pieces - 1) / pieces;
+  std::vector<double> part(static_cast<std::size_t>(pieces * size), 0.0);
+  parallel_for(n_threads, pieces, [&](std::int64_t piece, int) {
+    for (std::int64_t j = piece * rows; j < std::min((piece + 1) * rows, n.n_rows); ++j) {
+      double* total = part.data() + piece * size + block[j] * padded;
+      const T* row = n.row(j);
+      for (std::int64_t k = 0; k < n.width; ++k)
+        total[k] += static_cast<double>(row[k]) + (gamma[j] - less);
+    }
+  });
+  for (std::int64_t piece = 1; piece < pieces; ++piece)
+    for (std::int64_t k = 0; k < size; ++k) part[k] += part[piece * size + k];
+  part.resize(static_cast<std::size_t>(size));
+  return part;
+}
+
+double digamma_of(double x) {
+  double value[16];
+  std::fill_n(value, 16, x);
+  kernels<double>().special[2](value, value, 16);
+  return value[0];
+}
+
+// The constant of the prior term: per block and component, ln Gamma of the total and of each gamma.
+double prior_constant(Treatment treatment, const double* gamma, const std::int32_t* block,
+                      std::int64_t n_blocks, std::int64_t n_features, std::int64_t K) {
+  const double more = treatment == Treatment::mean ? 1 : 0;
+  std::vector<double> total(static_cast<std::size_t>(n_blocks), 0.0);
+  double constant = 0, last_gamma = -1, last_value = 0;
+  for (std::int64_t j = 0; j < n_features; ++j) {
+    total[block[j]] += gamma[j] + more;
+    if (gamma[j] != last_gamma) last_value = std::lgamma((last_gamma = gamma[j]) + more);
+    constant -= last_value;
+  }
+  for (double t : total) constant += std::lgamma(t);
+  return constant * static_cast<double>(K);
+}
+
+}  // namespace
+
+template <class T>
+double update_loadings(Treatment treatment, const Rows<const T>& n, const double* gamma,
+                       const std::int32_t* block, std::int64_t n_blocks, const Rows<T>& Theta,
+                       double* log_scale, int n_threads) {
+  const double less = treatment == Treatment::map ? 1 : 0;
+  std::vector<double> total =
+      block_totals(n, gamma, less, block, n_blocks, Theta.stride, n_threads);
+  double objective = prior_constant(treatment, gamma, block, n_blocks, n.n_rows, n.width);
+  for (std::int64_t g = 0; g < n_blocks; ++g)
+    for (std::int64_t k = 0; k < n.width; ++k) {
+      double& t = total[static_cast<std::size_t>(g * Theta.stride + k)];
+      t = std::max(t, 1e-300);
+      if (treatment == Treatment::vb) objective -= std::lgamma(t);
+      t = treatment == Treatment::vb ? digamma_of(t) : std::log(t);
+    }
+
+  LoadingPass<T> pass;
+  pass.treatment = treatment;
+  pass.n = n;
+  pass.gamma = gamma;
+  pass.block = block;
+  pass.log_total = {total.data(), n_blocks, n.width, Theta.stride};
+  pass.Theta = Theta;
+  pass.log_scale = log_scale;
+  const std::int64_t tasks = (n.n_rows + kRowsPerTask - 1) / kRowsPerTask;
+  std::vector<double> part(static_cast<std::size_t>(tasks), 0.0);
+  std::vector<double> scratch(static_cast<std::size_t>(n_threads * Theta.stride));
+  const auto kernel = kernels<T>().loading_row;
+  parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
+    double sum = 0;
+    for (std::int64_t j = t * kRowsPerTask; j < std::min((t + 1) * kRowsPerTask, n.n_rows); ++j)
+      sum += kernel(pass, j, scratch.data() + worker * Theta.stride);
+    part[static_cast<std::size_t>(t)] = sum;
+  });
+  for (double p : part) objective += p;
+  return objective;
+}
+
+template double update_loadings<float>(Treatment, const Rows<const float>&, const double*,
+                                       const std::int32_t*, std::int64_t, const Rows<float>&,
+                                       double*, int);
+template double update_loadings<double>(Treatment, const Rows<const double>&, const double*,
+                                        const std::int32_t*, std::int64_t, const Rows<double>&,
+                                        double*, int);
+
+}  // namespace dcomp

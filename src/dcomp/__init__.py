@@ -1,0 +1,51 @@
+"""Discrete component analysis: the hidden components behind tables of counts and categories.
+
+>>> import dcomp
+>>> model = dcomp.LDA(n_components=2, verbose=0).fit([[4, 3, 0], [0, 1, 6], [5, 2, 1]])
+>>> model.components_.shape
+(2, 3)
+"""
+
+from dcomp import data, evaluate, inference, models
+from dcomp.data import Counts, as_counts
+from dcomp.errors import (
+    ConvergenceWarning,
+    DcompError,
+    InvalidCounts,
+    InvalidFile,
+    InvalidParameter,
+    MissingDependency,
+    NumericalFailure,
+    UnsupportedCombination,
+)
+from dcomp.estimators import DCA, LDA, GaP
+from dcomp.io import read
+from dcomp.result import Fit, fit, load, save
+from dcomp.result.provenance import package_version
+
+__version__ = package_version()
+
+__all__ = [
+    "DCA",
+    "LDA",
+    "ConvergenceWarning",
+    "Counts",
+    "DcompError",
+    "Fit",
+    "GaP",
+    "InvalidCounts",
+    "InvalidFile",
+    "InvalidParameter",
+    "MissingDependency",
+    "NumericalFailure",
+    "UnsupportedCombination",
+    "as_counts",
+    "data",
+    "evaluate",
+    "fit",
+    "inference",
+    "load",
+    "models",
+    "read",
+    "save",
+]

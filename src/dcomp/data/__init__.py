@@ -1,0 +1,26 @@
+"""Counts and where they come from: matrices, frames, tables, text; and how to split them.
+
+>>> from dcomp.data import bag, halves
+>>> first, second = halves(bag(["one fish two fish", "red fish blue fish"], stop_words=None))
+>>> first.n_tokens + second.n_tokens
+8
+"""
+
+from dcomp.data.convert import as_counts
+from dcomp.data.counts import Counts
+from dcomp.data.datasets import docstrings
+from dcomp.data.features import FeatureSpace
+from dcomp.data.split import halves, train_test
+from dcomp.data.text import STOP_WORDS, bag, tokenize
+
+__all__ = [
+    "STOP_WORDS",
+    "Counts",
+    "FeatureSpace",
+    "as_counts",
+    "bag",
+    "docstrings",
+    "halves",
+    "tokenize",
+    "train_test",
+]

@@ -1,0 +1,464 @@
+"""The data of every model: a table of counts, documents by features, checked once and immutable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import gammaln
+
+from dcomp.data import frames, longform
+from dcomp.data.canonical import Rows, as_table, canonical_rows, compressed, rows_ascend
+from dcomp.data.features import FeatureSpace, frozen_array
+from dcomp.errors import InvalidCounts, InvalidParameter
+
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Counts:
+    """Counts w of I documents (rows) by J features (columns), in compressed rows; immutable.
+
+    Make one with `from_matrix`, `from_frame`, `from_table`, `from_tokens` or `as_counts`.
+    The arrays are read-only and canonical: columns ascend within a row, none repeats, no zeros.
+    They share memory with the input where it has that form already.
+
+    >>> counts = Counts.from_matrix([[2, 0, 1], [0, 0, 3]], feature_names=["a", "b", "c"])
+    >>> counts.doc_totals.tolist(), counts.feature_totals.tolist()
+    ([3, 3], [2, 0, 4])
+    """
+
+    indptr: NDArray[np.int64]  # (I + 1,)
+    indices: NDArray[np.int32]  # (nnz,)
+    data: NDArray[np.int32]  # (nnz,)
+    features: FeatureSpace
+    doc_ids: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
+        object.__setattr__(self, "indices", frozen_array(self.indices, np.int32))
+        object.__setattr__(self, "data", frozen_array(self.data, np.int32))
+        if self.n_docs < 1 or self.n_features < 1:
+            raise InvalidCounts(
+                "counts must have at least one document and one feature; "
+                f"found {self.n_docs} documents and {self.n_features} features"
+            )
+        object.__setattr__(self, "doc_ids", _as_ids(self.doc_ids, self.n_docs))
+        # Native code reads these arrays unchecked, so nothing malformed may get past here.
+        if not self._well_formed():
+            raise InvalidCounts("the arrays are not canonical compressed rows; use Counts.from_*")
+
+    def _well_formed(self) -> bool:
+        indptr, indices, data = self.indptr, self.indices, self.data
+        if not (indptr.ndim == indices.ndim == data.ndim == 1 and indices.size == data.size):
+            return False
+        if indptr[0] != 0 or indptr[-1] != data.size or (np.diff(indptr) < 0).any():
+            return False
+        if not data.size:
+            return True
+        in_range = indices.min() >= 0 and indices.max() < self.n_features and data.min() > 0
+        return bool(in_range) and rows_ascend(indptr, indices)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: Any,
+        *,
+        feature_names: Iterable[object] | None = None,
+        doc_ids: Iterable[object] | None = None,
+        blocks: Iterable[Hashable] | ArrayLike | None = None,
+    ) -> Counts:
+        """Take counts from a scipy sparse matrix of any format, or from any dense table.
+
+        Repeated entries of a sparse matrix are summed. Whole numbers stored as floats are counts.
+
+        >>> Counts.from_matrix(sparse.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(1, 2))).data
+        array([2], dtype=int32)
+        >>> Counts.from_matrix([[1, -1]], feature_names=["of", "the"], doc_ids=["d17"])
+        Traceback (most recent call last):
+        dcomp.errors.InvalidCounts: counts must be non-negative whole numbers; \
+found -1 at document 'd17', feature 'the'
+        """
+        table = as_table(X)
+        features = FeatureSpace.build(table.shape[1], feature_names, blocks)
+        ids = _as_ids(doc_ids, table.shape[0])
+
+        def cell(i: int, j: int) -> str:
+            document = f"document {i}" if ids is None else f"document {ids[i]!r}"
+            feature = features.name(j)
+            return f"{document}, {feature if features.names is None else f'feature {feature!r}'}"
+
+        return cls(*canonical_rows(table, cell), features, ids)
+
+    @classmethod
+    def from_frame(
+        cls,
+        df: Any,
+        *,
+        feature_names: Iterable[object] | None = None,
+        doc_ids: Iterable[object] | None = None,
+        blocks: Iterable[Hashable] | ArrayLike | None = None,
+    ) -> Counts:
+        """Take counts from a pandas or polars frame: a row per document, a column per feature.
+
+        Columns name the features. A pandas index names the documents, unless it is the default.
+
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"cat": [1, 0], "dog": [2, 5]}, index=["d1", "d2"])
+        >>> Counts.from_frame(frame).doc_ids
+        ('d1', 'd2')
+        """
+        values, names, ids = frames.wide(df)
+        return cls.from_matrix(
+            values,
+            feature_names=names if feature_names is None else feature_names,
+            doc_ids=ids if doc_ids is None else doc_ids,
+            blocks=blocks,
+        )
+
+    @classmethod
+    def from_table(
+        cls,
+        documents: Any,
+        features: Iterable[Any] | None = None,
+        counts: ArrayLike | None = None,
+        *,
+        blocks: Iterable[Hashable] | None = None,
+    ) -> Counts:
+        """Take counts in long form: one (document, feature, count) per row, or a frame of those.
+
+        Repeated pairs are summed; without `counts` every row counts once. Documents come in the
+        order of first appearance, and so do features, unless they are strings: then sorted.
+        With `blocks`, one per row, a feature is identified by its block and its name.
+
+        >>> table = Counts.from_table(["d1", "d2", "d1"], ["b", "a", "b"], [1, 4, 2])
+        >>> table.features.names, table.to_scipy().toarray().tolist()
+        (('a', 'b'), [[0, 3], [4, 0]])
+        """
+        if frames.is_frame(documents):
+            if features is not None or counts is not None:
+                raise InvalidParameter("a frame must be given alone, without features and counts")
+            documents, features, counts = _long_columns(documents)
+        if features is None:
+            raise InvalidParameter("features must be given, one per row")
+        long = longform.from_columns(documents, features, counts, blocks)
+        return cls._from_long(long)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        docs: Iterable[Sequence[str]],
+        *,
+        vocabulary: Sequence[str] | None = None,
+        doc_ids: Iterable[object] | None = None,
+    ) -> Counts:
+        """Count the tokens of each document, given as a list of strings.
+
+        A `vocabulary` fixes the features and their order, and tokens outside it are dropped;
+        without one, the features are all distinct tokens, sorted.
+
+        >>> Counts.from_tokens([["b", "a", "b"], []]).to_scipy().toarray().tolist()
+        [[1, 2], [0, 0]]
+        """
+        ids = None if doc_ids is None else list(doc_ids)
+        return cls._from_long(longform.from_token_lists(docs, vocabulary, ids))
+
+    @classmethod
+    def _from_long(cls, long: longform.LongForm) -> Counts:
+        return cls.from_matrix(
+            long.matrix, feature_names=long.feature_names, doc_ids=long.doc_ids, blocks=long.blocks
+        )
+
+    @property
+    def n_docs(self) -> int:
+        """The number of documents, I.
+
+        >>> Counts.from_matrix([[1, 2]]).n_docs
+        1
+        """
+        return int(self.indptr.size) - 1
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, J.
+
+        >>> Counts.from_matrix([[1, 2]]).n_features
+        2
+        """
+        return self.features.n_features
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and features, (I, J).
+
+        >>> Counts.from_matrix([[1, 2]]).shape
+        (1, 2)
+        """
+        return self.n_docs, self.n_features
+
+    @property
+    def nnz(self) -> int:
+        """The number of non-zero cells.
+
+        >>> Counts.from_matrix([[1, 0]]).nnz
+        1
+        """
+        return int(self.data.size)
+
+    @property
+    def n_tokens(self) -> int:
+        """The sum of all counts.
+
+        >>> Counts.from_matrix([[1, 2]]).n_tokens
+        3
+        """
+        return int(self.data.sum(dtype=np.int64))
+
+    @property
+    def doc_totals(self) -> NDArray[np.int64]:
+        """The sum of each row, (I,).
+
+        >>> Counts.from_matrix([[1, 2], [0, 0]]).doc_totals
+        array([3, 0])
+        """
+        totals: NDArray[np.int64] = self._row_sums(self.data, np.int64)
+        return totals
+
+    @property
+    def feature_totals(self) -> NDArray[np.int64]:
+        """The sum of each column, (J,).
+
+        >>> Counts.from_matrix([[1, 2], [0, 3]]).feature_totals
+        array([1, 5])
+        """
+        totals = np.zeros(self.n_features, np.int64)
+        for start in range(0, self.nnz, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            # Sums of a chunk are below 2^53, hence exact in the float64 that bincount adds in.
+            sums = np.bincount(self.indices[part], self.data[part], self.n_features)
+            totals += sums.astype(np.int64)
+        return totals
+
+    @property
+    def feature_docs(self) -> NDArray[np.int64]:
+        """The number of documents that hold each feature, (J,).
+
+        >>> Counts.from_matrix([[1, 2], [0, 3]]).feature_docs
+        array([1, 2])
+        """
+        return np.bincount(self.indices, minlength=self.n_features).astype(np.int64, copy=False)
+
+    @property
+    def block_totals(self) -> NDArray[np.int64]:
+        """The sum of each row within each block, (I, G); computed at every call.
+
+        >>> Counts.from_matrix([[1, 2, 3]], blocks=[0, 0, 1]).block_totals
+        array([[3, 3]])
+        """
+        G = self.features.n_blocks
+        if G == 1:
+            return self.doc_totals[:, np.newaxis]
+        cell = np.repeat(np.arange(self.n_docs) * G, np.diff(self.indptr))
+        cell += self.features.blocks[self.indices]
+        totals = np.bincount(cell, self.data, self.n_docs * G)
+        return totals.astype(np.int64).reshape(self.n_docs, G)
+
+    def _row_sums(self, values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+        sums = np.zeros(self.n_docs, dtype)
+        filled = np.flatnonzero(np.diff(self.indptr))
+        if filled.size:
+            sums[filled] = np.add.reduceat(values, self.indptr[filled], dtype=dtype)
+        return sums
+
+    def doc_name(self, i: int) -> str:
+        """Give the id of document `i`, or "document i" where documents have no ids.
+
+        >>> Counts.from_matrix([[1], [2]]).doc_name(1)
+        'document 1'
+        """
+        return f"document {i}" if self.doc_ids is None else self.doc_ids[i]
+
+    def to_scipy(self) -> sparse.csr_array:
+        """Give the counts as a scipy array of int32 that shares these read-only buffers.
+
+        >>> Counts.from_matrix([[1, 0]]).to_scipy().toarray().tolist()
+        [[1, 0]]
+        """
+        matrix = compressed(Rows(self.indptr, self.indices, self.data), self.shape)
+        matrix.indptr.flags.writeable = False
+        matrix.has_canonical_format = True
+        return matrix  # type: ignore[no-any-return]
+
+    def _with_matrix(self, matrix: Any, features: FeatureSpace) -> Counts:
+        return Counts(matrix.indptr, matrix.indices, matrix.data, features, self.doc_ids)
+
+    def rows(self, selection: Any) -> Counts:
+        """Choose documents by slice, positions or mask; ids go along.
+
+        >>> Counts.from_matrix([[1], [2], [3]]).rows([2, 0]).data.tolist()
+        [3, 1]
+        """
+        chosen = np.atleast_1d(np.arange(self.n_docs)[selection])
+        if not chosen.size:
+            raise InvalidCounts(f"at least one of the {self.n_docs} documents must be selected")
+        if chosen.size == self.n_docs and np.array_equal(chosen, np.arange(self.n_docs)):
+            return self
+        ids = self.doc_ids
+        if ids is not None:
+            ids = tuple(ids[i] for i in chosen.tolist())
+        matrix: Any = self.to_scipy()[chosen]
+        return Counts(matrix.indptr, matrix.indices, matrix.data, self.features, ids)
+
+    def columns(self, selection: ArrayLike | slice) -> Counts:
+        """Choose features by slice, positions (each once) or mask; every document stays.
+
+        >>> Counts.from_matrix([[1, 2, 3]]).columns([2, 0]).data.tolist()
+        [3, 1]
+        """
+        chooser = selection if isinstance(selection, slice) else np.asarray(selection)
+        chosen = np.arange(self.n_features)[chooser]
+        position = np.full(self.n_features, -1, np.int32)
+        position[chosen] = np.arange(chosen.size, dtype=np.int32)
+        return self._with_matrix(self._moved(position, chosen.size), self.features.select(chosen))
+
+    def _moved(self, position: NDArray[np.int32], n_features: int) -> Any:
+        """Move feature j to position[j], or drop it where that is -1."""
+        moved = position[self.indices]
+        kept = moved >= 0
+        before = np.zeros(self.nnz + 1, np.int64)
+        np.cumsum(kept, out=before[1:])
+        parts = Rows(before[self.indptr], moved[kept], self.data[kept])
+        matrix = compressed(parts, (self.n_docs, max(n_features, 1)))
+        matrix.sort_indices()
+        return matrix
+
+    def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
+        """Give the same counts with another feature space, or with other names of the features.
+
+        >>> Counts.from_matrix([[1, 2]]).with_features(["a", "b"]).features.names
+        ('a', 'b')
+        """
+        if not isinstance(features, FeatureSpace):
+            names = tuple(str(name) for name in features)
+            features = replace(self.features, names=names)
+        if features.n_features != self.n_features:
+            raise InvalidParameter(
+                f"features must be as many as the columns: {self.n_features} columns, "
+                f"{features.n_features} features"
+            )
+        return replace(self, features=features)
+
+    def with_blocks(self, blocks: Iterable[Hashable] | ArrayLike | None) -> Counts:
+        """Give the same counts with features put into blocks, one id per feature.
+
+        >>> Counts.from_matrix([[1, 2]]).with_blocks(["title", "body"]).features.n_blocks
+        2
+        """
+        space = FeatureSpace.build(self.n_features, self.features.names, blocks)
+        return replace(self, features=space)
+
+    def aligned_to(self, features: FeatureSpace) -> tuple[Counts, int]:
+        """Reorder the columns to another feature space; also give the number of tokens dropped.
+
+        Features are matched by block and name; those that are missing here become zero columns,
+        and those that the other space lacks are dropped. Without names on both sides, columns
+        are matched by position and their number must be the same.
+
+        >>> counts = Counts.from_matrix([[1, 2]], feature_names=["a", "b"])
+        >>> aligned, dropped = counts.aligned_to(FeatureSpace.build(2, ["b", "c"]))
+        >>> aligned.to_scipy().toarray().tolist(), dropped
+        ([[2, 0]], 1)
+        """
+        if features == self.features:
+            return self, 0
+        matrix = self._moved(self.features.positions_in(features), features.n_features)
+        aligned = self._with_matrix(matrix, features)
+        return aligned, self.n_tokens - aligned.n_tokens
+
+    def drop_rare(self, min_count: int = 4, min_docs: int = 3) -> Counts:
+        """Leave out features with fewer than `min_count` tokens or in under `min_docs` documents.
+
+        >>> Counts.from_matrix([[5, 1], [5, 0]]).drop_rare(min_count=4, min_docs=2).n_features
+        1
+        """
+        kept = (self.feature_totals >= min_count) & (self.feature_docs >= min_docs)
+        if not kept.any():
+            raise InvalidCounts(
+                f"no feature has {min_count} tokens in {min_docs} documents; lower the limits"
+            )
+        return self if kept.all() else self.columns(kept)
+
+    def log_combinatoric(self) -> NDArray[np.float64]:
+        """Give each document's ln of the number of its orderings, (I,): BJ06 III.A.
+
+        It is the sum over blocks g of ln L_ig! less the sum over features of ln w_ij!.
+
+        >>> Counts.from_matrix([[2, 1]]).log_combinatoric().round(6)  # ln 3
+        array([1.098612])
+        """
+        whole = gammaln(self.block_totals + 1.0).sum(axis=1)
+        repeated: NDArray[np.float64] = self._row_sums(gammaln(self.data + 1.0), np.float64)
+        return np.asarray(whole - repeated, np.float64)
+
+    def fingerprint(self) -> str:
+        """Give the SHA-256 of the shape, the counts, and the names and blocks of the features.
+
+        >>> len(Counts.from_matrix([[2, 1]]).fingerprint())
+        64
+        """
+        digest = hashlib.sha256(repr(self.shape).encode())
+        for values, dtype in ((self.indptr, "<i8"), (self.indices, "<i4"), (self.data, "<i4")):
+            digest.update(values.astype(dtype, copy=False).data)
+        digest.update(json.dumps([self.features.names, self.features.block_names]).encode())
+        digest.update(self.features.blocks.astype("<i4", copy=False).data)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return (
+            self.features == other.features
+            and self.doc_ids == other.doc_ids
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and np.array_equal(self.data, other.data)
+        )
+
+    def __reduce__(self) -> tuple[type[Counts], tuple[Any, ...]]:
+        # A restored array is writeable again unless the constructor freezes it.
+        return Counts, (self.indptr, self.indices, self.data, self.features, self.doc_ids)
+
+    def __repr__(self) -> str:
+        share = 100 * self.nnz / (self.n_docs * self.n_features)
+        shown = "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
+        return (
+            f"Counts({self.n_docs:,} documents \N{MULTIPLICATION SIGN} "
+            f"{self.n_features:,} features, {self.n_tokens:,} tokens, {shown} % non-zero)"
+        )
+
+
+def _as_ids(doc_ids: Iterable[object] | None, n_docs: int) -> tuple[str, ...] | None:
+    if doc_ids is None:
+        return None
+    ids = tuple(str(name) for name in doc_ids)
+    if isinstance(doc_ids, str) or len(ids) != n_docs:
+        raise InvalidParameter(
+            f"doc_ids must be one per document: {n_docs} documents, {len(ids)} ids"
+        )
+    return ids
+
+
+def _long_columns(frame: Any) -> tuple[Any, Any, Any]:
+    columns = frames.columns(frame)
+    if len(columns) not in (2, 3):
+        raise InvalidCounts(
+            "a frame in long form must have 2 or 3 columns (document, feature, count); "
+            f"found {len(columns)}"
+        )
+    return columns[0], columns[1], columns[2] if len(columns) == 3 else None

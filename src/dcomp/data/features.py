@@ -1,0 +1,230 @@
+"""The columns of a table of counts: their names, and the blocks that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dcomp.errors import InvalidCounts, InvalidParameter
+
+
+def frozen_array(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Give a read-only, aligned, contiguous array; it shares memory with `values` if it can.
+
+    >>> frozen_array(np.arange(3), np.int32).flags.writeable
+    False
+    """
+    view = np.require(values, dtype, ["C", "A"]).view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FeatureSpace:
+    """Names and blocks of J features; immutable. Build one with `FeatureSpace.build`.
+
+    A feature is identified by its block and its name together: a name may appear once per block.
+
+    >>> space = FeatureSpace.build(3, ["red", "blue", "red"], blocks=["title", "title", "body"])
+    >>> space.n_features, space.n_blocks, space.block_names
+    (3, 2, ('title', 'body'))
+    >>> space.name(1)
+    'blue'
+    """
+
+    names: tuple[str, ...] | None
+    blocks: NDArray[np.int32]  # (J,), values 0..G-1, each of them present
+    block_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        blocks = np.asarray(self.blocks)
+        if blocks.ndim != 1:
+            raise InvalidParameter(f"blocks must be one-dimensional; found shape {blocks.shape}")
+        object.__setattr__(self, "blocks", frozen_array(blocks, np.int32))
+        self._check_blocks()
+        if self.names is not None:
+            self._check_names(self.names)
+
+    def _check_blocks(self) -> None:
+        if not self.blocks.size:
+            return
+        if self.blocks.min() < 0 or not np.bincount(self.blocks).all():
+            raise InvalidParameter("blocks must use every number from 0 to the largest one")
+        if self.block_names is not None and len(self.block_names) != self.n_blocks:
+            raise InvalidParameter(
+                f"block_names must hold one name per block: {self.n_blocks} blocks, "
+                f"{len(self.block_names)} names"
+            )
+
+    def _check_names(self, names: tuple[str, ...]) -> None:
+        if len(names) != self.n_features:
+            raise InvalidParameter(
+                "feature names must be one per feature: "
+                f"{self.n_features} features, {len(names)} names"
+            )
+        if len(set(names)) == len(names):
+            return
+        seen: set[tuple[int, str]] = set()
+        for key in zip(self.blocks.tolist(), names, strict=True):
+            if key in seen:
+                place = f" in block {self.block_name(key[0])!r}" if self.n_blocks > 1 else ""
+                raise InvalidParameter(
+                    f"feature names must be unique; {key[1]!r} appears more than once{place}"
+                )
+            seen.add(key)
+
+    @classmethod
+    def build(
+        cls,
+        n_features: int,
+        names: Iterable[object] | None = None,
+        blocks: Iterable[Hashable] | ArrayLike | None = None,
+    ) -> FeatureSpace:
+        """Make a feature space; block ids are any hashables, numbered by first appearance.
+
+        >>> FeatureSpace.build(3, blocks=[7, 7, 2]).blocks.tolist()
+        [0, 0, 1]
+        """
+        if isinstance(names, str):
+            raise InvalidParameter(f"feature names must be a sequence of names; found {names!r}")
+        labels = None if names is None else tuple(str(name) for name in names)
+        if blocks is None:
+            return cls(labels, np.zeros(n_features, np.int32))
+        numbers, block_names = _number_blocks(blocks)
+        if numbers.size != n_features:
+            raise InvalidParameter(
+                f"blocks must hold one id per feature: {n_features} features, {numbers.size} ids"
+            )
+        return cls(labels, numbers, block_names)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, J.
+
+        >>> FeatureSpace.build(4).n_features
+        4
+        """
+        return int(self.blocks.size)
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks, G; 1 where none were given.
+
+        >>> FeatureSpace.build(4).n_blocks
+        1
+        """
+        return int(self.blocks.max()) + 1 if self.blocks.size else 0
+
+    def name(self, j: int) -> str:
+        """Give the name of feature `j`, or "feature j" where features have no names.
+
+        >>> FeatureSpace.build(2).name(1)
+        'feature 1'
+        """
+        return f"feature {j}" if self.names is None else self.names[j]
+
+    def block_name(self, g: int) -> str:
+        """Give the name of block `g`, or its number as text.
+
+        >>> FeatureSpace.build(2, blocks=["a", "b"]).block_name(1)
+        'b'
+        """
+        return str(g) if self.block_names is None else self.block_names[g]
+
+    def select(self, idx: ArrayLike | slice) -> FeatureSpace:
+        """Keep some features, by position or mask; blocks left without a feature disappear.
+
+        >>> FeatureSpace.build(3, names=["a", "b", "c"]).select([2, 0]).names
+        ('c', 'a')
+        """
+        chooser: Any = idx if isinstance(idx, slice) else np.asarray(idx)
+        if not isinstance(chooser, slice) and not chooser.size:
+            chooser = chooser.astype(np.intp)
+        chosen = np.arange(self.n_features)[chooser]
+        kept, blocks = np.unique(self.blocks[chosen], return_inverse=True)
+        names = None if self.names is None else tuple(self.names[j] for j in chosen.tolist())
+        labels = self.block_names
+        if labels is not None:
+            labels = tuple(labels[g] for g in kept.tolist())
+        return FeatureSpace(names, blocks.astype(np.int32), labels)
+
+    def positions_in(self, other: FeatureSpace) -> NDArray[np.int32]:
+        """Find each feature, by block and name, in another space: its position there, or -1.
+
+        Blocks are matched by name, or by number where neither side names them. Without feature
+        names on both sides, features are matched by position and must be as many.
+
+        >>> FeatureSpace.build(2, ["a", "b"]).positions_in(FeatureSpace.build(2, ["b", "c"]))
+        array([-1,  0], dtype=int32)
+        """
+        if self.names is None or other.names is None:
+            return self._same_positions(other)
+        place = {key: j for j, key in enumerate(other._identities(self))}
+        return np.array([place.get(key, -1) for key in self._identities(other)], np.int32)
+
+    def _same_positions(self, other: FeatureSpace) -> NDArray[np.int32]:
+        if self.n_features != other.n_features:
+            raise InvalidCounts(
+                "features without names must be as many on both sides; "
+                f"found {self.n_features} where {other.n_features} are expected"
+            )
+        if self.n_blocks > 1 and not np.array_equal(self.blocks, other.blocks):
+            raise InvalidCounts("features without names must be in the same blocks on both sides")
+        return np.arange(self.n_features, dtype=np.int32)
+
+    def _identities(self, other: FeatureSpace) -> Iterable[tuple[int | str, str]]:
+        names = self.names or ()
+        if self.n_blocks == other.n_blocks == 1:
+            return ((0, name) for name in names)
+        if self.block_names is not None and other.block_names is not None:
+            return zip((self.block_names[g] for g in self.blocks.tolist()), names, strict=True)
+        if self.block_names is other.block_names and self.n_blocks == other.n_blocks:
+            return zip(self.blocks.tolist(), names, strict=True)
+        raise InvalidCounts(
+            "blocks must have names on both sides, or be as many and nameless on both; "
+            f"found {self.n_blocks} and {other.n_blocks} blocks"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FeatureSpace):
+            return NotImplemented
+        return (
+            self.names == other.names
+            and self.block_names == other.block_names
+            and np.array_equal(self.blocks, other.blocks)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.block_names, self.blocks.tobytes()))
+
+    def __reduce__(self) -> tuple[type[FeatureSpace], tuple[Any, ...]]:
+        # A restored array is writeable again unless the constructor freezes it.
+        return (FeatureSpace, (self.names, self.blocks, self.block_names))
+
+    def __repr__(self) -> str:
+        named = "named" if self.names is not None else "unnamed"
+        blocks = f", {self.n_blocks:,} blocks" if self.n_blocks > 1 else ""
+        return f"FeatureSpace({self.n_features:,} {named} features{blocks})"
+
+
+def _number_blocks(
+    blocks: Iterable[Hashable] | ArrayLike,
+) -> tuple[NDArray[np.int32], tuple[str, ...] | None]:
+    if isinstance(blocks, str):
+        raise InvalidParameter(f"blocks must be a sequence of ids; found {blocks!r}")
+    if isinstance(blocks, np.ndarray):
+        blocks = blocks.tolist()
+    if not isinstance(blocks, Iterable):
+        raise InvalidParameter(f"blocks must be a sequence of ids; found {blocks!r}")
+    ids: Sequence[Any] = list(blocks)
+    number: dict[Hashable, int] = {}
+    try:
+        codes = [number.setdefault(block, len(number)) for block in ids]
+    except TypeError as error:
+        raise InvalidParameter(f"blocks must be hashable ids, one per feature: {error}") from None
+    named = any(isinstance(block, str) for block in number)
+    return np.array(codes, np.int32), tuple(str(b) for b in number) if named else None

@@ -1,0 +1,186 @@
+"""Counts that come one by one, as (document, feature, count) or as tokens, made into a matrix."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from dcomp.data.canonical import Rows, compressed, whole_numbers
+from dcomp.errors import InvalidCounts, InvalidParameter
+
+
+class LongForm(NamedTuple):
+    """A sparse matrix in which repeated cells may appear, with what its rows and columns are.
+
+    >>> LongForm(None, ["a"], ["d"], None).feature_names
+    ['a']
+    """
+
+    matrix: Any
+    feature_names: Sequence[str]
+    doc_ids: Sequence[str] | None
+    blocks: Sequence[Hashable] | None
+
+
+def from_columns(
+    documents: Iterable[Any],
+    features: Iterable[Any],
+    counts: ArrayLike | None,
+    blocks: Iterable[Hashable] | None,
+) -> LongForm:
+    """Number documents by first appearance; sort features by block and, if strings, by name.
+
+    >>> from_columns(["d", "d"], ["b", "a"], [2, 1], None).feature_names
+    ['a', 'b']
+    """
+    rows, ids = _number(documents, "document")
+    keys = list(features) if blocks is None else _pairs(blocks, features)
+    columns, keys = _number(keys, "feature", missing_inside=blocks is not None)
+    if rows.size != columns.size:
+        _refuse_lengths(rows.size, columns.size)
+    columns, keys = _sort_features(columns, keys, in_blocks=blocks is not None)
+
+    def where(k: int) -> str:
+        key = keys[int(columns[k])]
+        feature = key if blocks is None else key[1]
+        return f"row {k} (document {str(ids[int(rows[k])])!r}, feature {str(feature)!r})"
+
+    values = np.ones(rows.size, np.int32) if counts is None else np.asarray(counts)
+    if values.ndim != 1 or values.size != rows.size:
+        _refuse_lengths(rows.size, columns.size, values.size)
+    values = whole_numbers(values, where)
+    matrix = sparse.coo_array((values, (rows, columns)), shape=(len(ids), len(keys)))
+    names = [str(key if blocks is None else key[1]) for key in keys]
+    of_block = None if blocks is None else [key[0] for key in keys]
+    return LongForm(matrix, names, [str(i) for i in ids], of_block)
+
+
+def _refuse_lengths(*lengths: int) -> None:
+    found = ", ".join(str(length) for length in lengths)
+    raise InvalidCounts(
+        f"documents, features, counts and blocks must have one length; found lengths {found}"
+    )
+
+
+def _pairs(blocks: Iterable[Hashable], features: Iterable[Any]) -> list[tuple[Hashable, Any]]:
+    of_block, names = list(blocks), list(features)
+    if len(of_block) != len(names):
+        _refuse_lengths(len(of_block), len(names))
+    return list(zip(of_block, names, strict=True))
+
+
+def _number(
+    values: Iterable[Any], what: str, missing_inside: bool = False
+) -> tuple[NDArray[np.int64], list[Any]]:
+    if isinstance(values, str):
+        raise InvalidCounts(f"{what}s must be a sequence, one per row; found {values!r}")
+    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    number: dict[Any, int] = {}
+    try:
+        codes = [number.setdefault(item, len(number)) for item in items]
+    except TypeError as error:
+        raise InvalidCounts(f"every {what} must be a name or a number: {error}") from None
+    for item in number:
+        parts = item if missing_inside else (item,)
+        # NaN is the one value that differs from itself.
+        if any(part is None or part != part for part in parts):
+            row = next(k for k, other in enumerate(items) if other is item)
+            raise InvalidCounts(f"every row must have a {what}; found {item!r} at row {row}")
+    return np.array(codes, np.int64), list(number)
+
+
+def _sort_features(
+    columns: NDArray[np.int64], keys: list[Any], in_blocks: bool
+) -> tuple[NDArray[np.int64], list[Any]]:
+    names = [key[1] for key in keys] if in_blocks else keys
+    alphabetical = all(isinstance(name, str) for name in names)
+    if not (alphabetical or in_blocks):
+        return columns, keys
+    rank: dict[Hashable, int] = {}
+    of_block = [rank.setdefault(key[0], len(rank)) if in_blocks else 0 for key in keys]
+
+    def place(k: int) -> tuple[int, str]:
+        return of_block[k], names[k] if alphabetical else ""
+
+    order = sorted(range(len(keys)), key=place)
+    position = np.empty(len(keys), np.int64)
+    position[order] = np.arange(len(keys))
+    return position[columns], [keys[k] for k in order]
+
+
+def from_token_lists(
+    docs: Iterable[Sequence[str]],
+    vocabulary: Sequence[str] | None,
+    doc_ids: Sequence[object] | None,
+) -> LongForm:
+    """Count tokens; the features are the vocabulary, or all distinct tokens in sorted order.
+
+    >>> from_token_lists([["b", "a", "b"]], None, None).matrix.toarray().tolist()
+    [[1, 2]]
+    """
+    if isinstance(docs, str):
+        raise InvalidCounts("token lists are expected; found one string: " + _TOKENISE)
+    fixed = None if vocabulary is None else _fixed_index(vocabulary)
+    index: defaultdict[str, int] = defaultdict(None, fixed or {})
+    if fixed is None:
+        index.default_factory = index.__len__  # an unseen token gets the next number
+    codes, ends = array("i"), array("q", [0])
+    for i, doc in enumerate(docs):
+        _check_tokens(doc, i, doc_ids)
+        try:
+            if fixed is None:
+                codes.extend(map(index.__getitem__, doc))
+            else:
+                codes.extend([fixed[token] for token in doc if token in fixed])
+        except TypeError as error:
+            raise InvalidCounts(f"tokens must be strings; document {i}: {error}") from None
+        ends.append(len(codes))
+    index.default_factory = None
+    columns, names = np.array(codes, np.int64), list(index)
+    if fixed is None:
+        wrong = next((token for token in names if not isinstance(token, str)), None)
+        if wrong is not None:
+            raise InvalidCounts(f"tokens must be strings; found {wrong!r}")
+        columns, names = _sort_features(columns, names, in_blocks=False)
+    ones = np.ones(columns.size, np.int32)
+    shape = (len(ends) - 1, len(names))
+    if 0 in shape:
+        raise InvalidCounts(
+            "there must be at least one document and one token; "
+            f"found {shape[0]} documents and {shape[1]} distinct tokens"
+        )
+    rows = Rows(np.array(ends, np.int64), columns.astype(np.int32), ones)
+    ids = None if doc_ids is None else [str(name) for name in doc_ids]
+    return LongForm(compressed(rows, shape), names, ids, None)
+
+
+_TOKENISE = "tokenise the text first, with dcomp.data.tokenize, or count words with dcomp.data.bag"
+
+
+def _check_tokens(doc: Any, i: int, doc_ids: Sequence[object] | None) -> None:
+    if isinstance(doc, Iterable) and not isinstance(doc, str | bytes):
+        return
+    name = f"document {i}" if doc_ids is None or i >= len(doc_ids) else f"document {doc_ids[i]!r}"
+    raise InvalidCounts(
+        f"every document must be a list of tokens; {name} is of type {type(doc).__name__}: "
+        + _TOKENISE
+    )
+
+
+def _fixed_index(vocabulary: Sequence[str]) -> dict[str, int]:
+    if isinstance(vocabulary, str | Mapping | Set):
+        raise InvalidParameter(
+            "vocabulary must be a sequence of words in the order of the features; "
+            f"found {type(vocabulary).__name__} (for a mapping v: sorted(v, key=v.get))"
+        )
+    index: dict[str, int] = {}
+    for j, word in enumerate(vocabulary):
+        if index.setdefault(word, j) != j:
+            raise InvalidParameter(f"vocabulary must not repeat a word; {word!r} appears twice")
+    return index

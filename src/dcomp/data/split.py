@@ -1,0 +1,59 @@
+"""Random splits of counts: of the tokens of every document, or of the documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcomp.data.canonical import Rows, without_zeros
+from dcomp.data.counts import Counts
+from dcomp.errors import InvalidCounts, InvalidParameter
+
+
+def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts, Counts]:
+    """Send every token to the first part with probability `fraction`, else to the second.
+
+    Tokens are independent, so that Poisson counts give two independent Poisson parts. Both parts
+    keep all documents and features. The seed alone decides, on every platform.
+
+    >>> first, second = halves(Counts.from_matrix([[40, 2]]), fraction=0.5, seed=1)
+    >>> first.n_tokens + second.n_tokens
+    42
+    """
+    if not 0 <= fraction <= 1:
+        raise InvalidParameter(f"fraction must be between 0 and 1; found {fraction!r}")
+    first = _generator(seed).binomial(counts.data, fraction).astype(np.int32)
+    return _with_data(counts, first), _with_data(counts, counts.data - first)
+
+
+def _with_data(counts: Counts, data: NDArray[np.int32]) -> Counts:
+    rows = without_zeros(Rows(counts.indptr, counts.indices, data))
+    return Counts(*rows, counts.features, counts.doc_ids)
+
+
+def train_test(counts: Counts, test_fraction: float = 0.1, seed: int = 0) -> tuple[Counts, Counts]:
+    """Split the documents at random into training and test documents, each in their old order.
+
+    The number of test documents is the nearest to `test_fraction` of them that leaves at least
+    one document on either side.
+
+    >>> train, test = train_test(Counts.from_matrix(np.ones((10, 2))), test_fraction=0.3)
+    >>> train.n_docs, test.n_docs
+    (7, 3)
+    """
+    if not 0 < test_fraction < 1:
+        raise InvalidParameter(f"test_fraction must be between 0 and 1; found {test_fraction!r}")
+    if counts.n_docs < 2:
+        raise InvalidCounts("a split needs at least two documents; found 1")
+    n_test = min(max(round(test_fraction * counts.n_docs), 1), counts.n_docs - 1)
+    is_test = np.zeros(counts.n_docs, np.bool_)
+    is_test[_generator(seed).permutation(counts.n_docs)[:n_test]] = True
+    return counts.rows(~is_test), counts.rows(is_test)
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidParameter(f"seed must be a whole number from 0; found {seed!r}")
+    return np.random.Generator(np.random.Philox(int(seed)))

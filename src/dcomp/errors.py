@@ -1,0 +1,35 @@
+"""The errors that dcomp raises on purpose: each says what must hold, what was given, and where."""
+
+from __future__ import annotations
+
+
+class DcompError(Exception):
+    """Base of every error that dcomp raises on purpose."""
+
+
+class InvalidCounts(DcompError, ValueError):
+    """The data are not a table of non-negative whole numbers, or contradict the model."""
+
+
+class InvalidParameter(DcompError, ValueError):
+    """A parameter lies outside its range; the message names it, the rule and the value."""
+
+
+class UnsupportedCombination(DcompError, ValueError):
+    """A model and an algorithm (or an option) that do not go together; lists what does."""
+
+
+class NumericalFailure(DcompError, ArithmeticError):
+    """A quantity stopped being finite; the message names the sweep and the document."""
+
+
+class InvalidFile(DcompError, ValueError):
+    """A file is truncated, foreign, or not what its name promises; names file, place and reason."""
+
+
+class MissingDependency(DcompError, ImportError):
+    """An optional package is needed; the message says what to install."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The iteration limit came before the stopping rule."""

@@ -1,0 +1,322 @@
+"""DCA, the one estimator for every model × algorithm, and its named subclasses LDA and GaP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dcomp import validation
+from dcomp.data import Counts, as_counts
+from dcomp.errors import InvalidParameter
+from dcomp.estimators.progress import progress
+from dcomp.evaluate import HeldOut, completion
+from dcomp.inference import Algorithm
+from dcomp.inference.run import Callback
+from dcomp.models import Model
+from dcomp.result import Fit, TopFeatures, Trace, fit
+
+
+class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Discrete component analysis: counts w ≈ Θ · scores, with priors on both (BJ06 (1)).
+
+    model "DM": m ~ Dirichlet(α), w ~ Multinomial(L, Θm), BJ06 (4), fitted by (17)–(19);
+    model "GP": l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), BJ06 (2), fitted by (13)–(16).
+
+    Parameters
+    ----------
+    n_components : K, the number of components.
+    model : "DM", "GP", a long name, or a Model object.
+    algorithm : "auto", "mean-field", or an Algorithm object.
+    alpha : "auto" (learned), "total-one" (1/K each), a number, or K numbers.
+    beta : GP only: "auto" (learned), a number, or K numbers.
+    gamma : prior of the loadings: a number, J numbers, or "empirical".
+    loadings : mean field's treatment of Θ: None for its default, "mean", "map" or "vb".
+    blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
+    exposure : GP only: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
+    max_iter, tol : sweeps at most; stop when the bound's relative change falls below tol.
+    n_jobs : threads; None for all cores. The answer does not depend on it.
+    random_state : seed, NumPy generator, or None.
+    warm_start : go on from the previous fit of the same data.
+    callbacks : functions of an Info, called after each sweep; returning True stops the fit.
+    verbose : 0 silent, 1 a progress bar on a terminal.
+
+    Attributes
+    ----------
+    components_ : (K, J), rows sum to 1 within each block.
+    fit_ : the Fit, everything and immutable.
+    history_ : one row per sweep.
+    n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    >>> X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
+    >>> model = DCA(2, alpha=0.1, verbose=0).fit(X)
+    >>> model.transform(X).round(1).argmax(axis=1)[[0, 2]].tolist() in ([0, 1], [1, 0])
+    True
+    """
+
+    fit_: Fit
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        model: str | Model = "DM",
+        algorithm: str | Algorithm = "auto",
+        alpha: Any = "auto",
+        beta: Any = "auto",
+        gamma: Any = 0.5,
+        loadings: str | None = None,
+        blocks: Any = None,
+        exposure: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 1,
+    ) -> None:
+        self.n_components = n_components
+        self.model = model
+        self.algorithm = algorithm
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.loadings = loadings
+        self.blocks = blocks
+        self.exposure = exposure
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to counts: scipy sparse, array, frame, Counts, or lists of tokens. y is ignored."""
+        counts = self._counts(X, reset=True)
+        max_iter = validation.whole_number("max_iter", self.max_iter, 1)
+        model = validation.resolve_model(
+            self.model,
+            counts,
+            self.n_components,
+            alpha=self.alpha,
+            beta=self.beta,
+            gamma=self.gamma,
+        )
+        algorithm = validation.resolve_algorithm(self.algorithm, model, self.loadings)
+        label = f"{type(self).__name__} {model.key} K={model.n_components}"
+        with progress(self.verbose, max_iter, self.tol, label) as bars:
+            self.fit_ = fit(
+                counts,
+                model,
+                algorithm,
+                exposure=self.exposure,
+                max_iter=max_iter,
+                tol=self.tol,
+                n_jobs=self.n_jobs,
+                seed=validation.resolve_seed(self.random_state),
+                callbacks=[*bars, *self.callbacks],
+                resume=getattr(self, "fit_", None) if self.warm_start else None,
+            )
+        self.n_iter_ = self.fit_.n_sweeps
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
+        """Fit, then the scores of the same documents by `transform`."""
+        return self.fit(X, y).transform(X, **params)
+
+    def transform(self, X: Any, exposure: Any = None) -> npt.NDArray[Any]:
+        """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP.
+
+        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own.
+        """
+        check_is_fitted(self, "fit_")
+        return self.fit_.transform(
+            self._counts(X), exposure=self._new_exposure(exposure), n_jobs=self.n_jobs
+        )
+
+    def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
+        """Document completion on held-out documents, with its standard error."""
+        check_is_fitted(self, "fit_")
+        return completion(
+            self.fit_,
+            self._counts(X),
+            exposure=self._new_exposure(exposure),
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Held-out log-likelihood per token by document completion; higher is better.
+
+        Σ log p(w₂ | w₁) / Σ tokens, where w₁ is a random half of each document (MODELS §9).
+        """
+        return self.completion(X).log_likelihood
+
+    def perplexity(self, X: Any) -> float:
+        """exp(−score); lower is better."""
+        return self.completion(X).perplexity
+
+    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+        """The n features of largest loading in each component."""
+        check_is_fitted(self, "fit_")
+        return self.fit_.top_features(n, block)
+
+    @property
+    def components_(self) -> npt.NDArray[Any]:
+        """Loadings (K, J)."""
+        return self.fit_.components
+
+    @property
+    def history_(self) -> Trace:
+        """One row per sweep."""
+        return self.fit_.history
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.fit_.n_components
+
+    def _new_exposure(self, exposure: Any) -> Any:
+        # "total" is a rule and holds for new documents too; an array belongs to the training ones.
+        if exposure is None and isinstance(self.exposure, str):
+            return self.exposure
+        if exposure is None and self.exposure is not None:
+            raise InvalidParameter(
+                "the model was fitted with an exposure per document: give exposure= for these too"
+            )
+        return exposure
+
+    def _counts(self, X: Any, reset: bool = False) -> Counts:
+        if isinstance(X, Counts) or _is_token_lists(X):
+            counts = as_counts(X)
+            if reset:
+                self.n_features_in_ = counts.n_features
+                if counts.features.names is not None:
+                    self.feature_names_in_ = np.array(counts.features.names, dtype=object)
+            return counts if self.blocks is None or not reset else counts.with_blocks(self.blocks)
+        table = validate_data(
+            self, X, accept_sparse=True, dtype=None, reset=reset, accept_large_sparse=True
+        )
+        names = getattr(self, "feature_names_in_", None)
+        blocks = self.blocks if reset else self.fit_.features.blocks
+        ids = getattr(X, "index", None)
+        ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
+        return Counts.from_matrix(table, feature_names=names, doc_ids=ids, blocks=blocks)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class LDA(DCA):
+    """Latent Dirichlet allocation: m ~ Dirichlet(α), words from Θm; BJ06 (4), (17)–(19).
+
+    DCA with model "DM" and text's own prior for the loadings, γ = 0.05.
+
+    >>> LDA(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).components_.shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        algorithm: str | Algorithm = "auto",
+        alpha: Any = "auto",
+        gamma: Any = 0.05,
+        loadings: str | None = None,
+        blocks: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 1,
+    ) -> None:
+        super().__init__(
+            n_components,
+            model="DM",
+            algorithm=algorithm,
+            alpha=alpha,
+            gamma=gamma,
+            loadings=loadings,
+            blocks=blocks,
+            max_iter=max_iter,
+            tol=tol,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+
+
+class GaP(DCA):
+    """Gamma-Poisson components: l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j); BJ06 (2), (13)–(16).
+
+    DCA with model "GP" and text's own prior for the loadings, γ = 0.05.
+
+    >>> GaP(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).components_.shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        algorithm: str | Algorithm = "auto",
+        alpha: Any = "auto",
+        beta: Any = "auto",
+        gamma: Any = 0.05,
+        loadings: str | None = None,
+        blocks: Any = None,
+        exposure: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 1,
+    ) -> None:
+        super().__init__(
+            n_components,
+            model="GP",
+            algorithm=algorithm,
+            alpha=alpha,
+            beta=beta,
+            gamma=gamma,
+            loadings=loadings,
+            blocks=blocks,
+            exposure=exposure,
+            max_iter=max_iter,
+            tol=tol,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+
+
+def _is_token_lists(X: Any) -> bool:
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and any(isinstance(row, str) or (isinstance(row, list | tuple) and row and
+                isinstance(row[0], str)) for row in X[:10])
+    )
+
+
+def _named_index(index: Any) -> list[str] | None:
+    """Document ids from a pandas index, unless it only counts."""
+    return None if type(index).__name__ == "RangeIndex" else [str(label) for label in index]

@@ -1,0 +1,38 @@
+"""Progress on a terminal, silence in a pipe."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dcomp.inference import Info
+from dcomp.inference.run import Callback
+
+
+@contextmanager
+def progress(verbose: int, max_iter: int, tol: float, label: str) -> Iterator[list[Callback]]:
+    """Callbacks that draw a bar while the block runs; none with verbose = 0 or without a terminal."""
+    if verbose < 1 or not sys.stderr.isatty():
+        yield []
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        TextColumn("sweep {task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=max_iter, detail="")
+
+        def show(info: Info) -> None:
+            change = "" if math.isnan(info.change) else f"change {info.change:.1e}"
+            goal = f" → {tol:.0e}" if change and tol > 0 else ""
+            bar.update(task, completed=info.sweep, detail=change + goal)
+
+        yield [show]

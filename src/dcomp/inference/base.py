@@ -1,0 +1,83 @@
+"""The parts that every algorithm has: State (what the next step needs), Info (what a person
+wants to see), SufficientStats (what adds up across documents), and the Algorithm itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.executors import Executor
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray
+
+FloatingArray = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class SufficientStats:
+    """Sums over documents; they add, and nothing else leaves a worker."""
+
+    n: FloatingArray  # (J, K): counts of features split over components
+    log_scores: FloatArray  # (K): Σ_i E[log score]
+    mean_scores: FloatArray  # (K): Σ_i E[score]
+    bound: float
+    n_docs: int
+    n_updates: int  # of single documents
+
+    def __add__(self, other: SufficientStats) -> SufficientStats:
+        return SufficientStats(
+            self.n + other.n,
+            self.log_scores + other.log_scores,
+            self.mean_scores + other.mean_scores,
+            self.bound + other.bound,
+            self.n_docs + other.n_docs,
+            self.n_updates + other.n_updates,
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """What the next sweep needs, and nothing else. Arrays are never written to."""
+
+    model: Model  # with the hyper-parameters as they stand now
+    c: FloatingArray  # (I, K): expected words of each document per component
+    n: FloatingArray  # (J, K): the same per feature
+    sweep: int  # complete sweeps so far
+
+
+@dataclass(frozen=True)
+class Info:
+    """One row of the history."""
+
+    sweep: int
+    objective: float  # the quantity that the updates raise
+    documents: float  # the documents' part of it, which sets the scale of a change
+    inner_updates: float  # mean number of updates per document
+    change: float = float("nan")  # of the objective, relative to the documents' part
+    seconds: float = 0.0
+    capped: tuple[str, ...] = ()  # hyper-parameters held at a limit
+
+
+class Algorithm(Protocol):
+    """A strategy: options and two pure functions."""
+
+    name: ClassVar[str]
+    objective_name: ClassVar[str]
+
+    @property
+    def min_sweeps(self) -> int:
+        """Sweeps before the stopping rule is asked."""
+        ...
+
+    def init(self, model: Model, observed: Observations, seed: int) -> State:
+        """The state before the first sweep."""
+        ...
+
+    def step(
+        self, observed: Observations, state: State, executor: Executor
+    ) -> tuple[State, Info]:
+        """One sweep over all documents."""
+        ...

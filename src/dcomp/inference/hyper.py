@@ -1,0 +1,136 @@
+"""Learning the priors of the scores from their expected moments (MODELS §6, B09 5.5).
+
+Each step maximises its own part of the bound and is checked never to lower it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma, gammaln, polygamma
+
+from dcomp.models import DirichletScores, GammaScores, Model
+from dcomp.models.arrays import FloatArray
+
+ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
+BETA_FLOOR, BETA_CAP = 1e-9, 1e9
+
+
+def learn_scores(
+    model: Model, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+) -> tuple[Model, tuple[str, ...]]:
+    """The model with its learned hyper-parameters updated, and the names of those at a limit."""
+    scores = model.scores
+    if isinstance(scores, DirichletScores) and scores.learn_alpha:
+        alpha, capped = dirichlet_alpha(scores.alpha, log_scores / n_docs)
+        return model.with_scores(alpha=alpha), ("alpha",) if capped else ()
+    if isinstance(scores, GammaScores) and scores.learned:
+        changes, names = gamma_parameters(scores, log_scores / n_docs, mean_scores / n_docs)
+        return model.with_scores(**changes), names
+    return model, ()
+
+
+def dirichlet_objective(alpha: FloatArray, mean_log: FloatArray) -> float:
+    """Per document: ln Γ(Σα) − Σ ln Γ(α_k) + Σ (α_k − 1) E_k."""
+    return float(gammaln(alpha.sum()) - gammaln(alpha).sum() + ((alpha - 1) * mean_log).sum())
+
+
+def dirichlet_alpha(
+    alpha: FloatArray, mean_log: FloatArray, n_steps: int = 20
+) -> tuple[FloatArray, bool]:
+    """Maximise `dirichlet_objective`: Newton's step, whose Hessian is diagonal plus a constant,
+    and the fixed point ψ(α_k) = ψ(Σα) + E_k (B09 (10)) wherever Newton would not go up.
+
+    >>> mean_log = digamma([0.2, 1.0]) - digamma(1.2)
+    >>> dirichlet_alpha(np.array([1.0, 1.0]), mean_log)[0].round(6)
+    array([0.2, 1. ])
+    """
+    value = dirichlet_objective(alpha, mean_log)
+    for _ in range(n_steps):
+        proposal = _newton_alpha(alpha, mean_log)
+        if proposal is None or dirichlet_objective(proposal, mean_log) < value:
+            proposal = inverse_digamma(digamma(alpha.sum()) + mean_log)
+        proposal = np.clip(proposal, ALPHA_FLOOR, ALPHA_CAP_DM)
+        new_value = dirichlet_objective(proposal, mean_log)
+        if not new_value > value:
+            break
+        gain, alpha, value = new_value - value, proposal, new_value
+        if gain < 1e-12 * abs(value):
+            break
+    return alpha, bool(np.any((alpha >= ALPHA_CAP_DM) | (alpha <= ALPHA_FLOOR)))
+
+
+def _newton_alpha(alpha: FloatArray, mean_log: FloatArray) -> FloatArray | None:
+    gradient = digamma(alpha.sum()) - digamma(alpha) + mean_log
+    diagonal = -polygamma(1, alpha)
+    constant = polygamma(1, alpha.sum())
+    shared = (gradient / diagonal).sum() / (1 / constant + (1 / diagonal).sum())
+    proposal = alpha - (gradient - shared) / diagonal
+    if not np.all(np.isfinite(proposal)) or np.any(proposal <= 0):
+        return None
+    return np.asarray(proposal)
+
+
+def inverse_digamma(y: FloatArray) -> FloatArray:
+    """x with ψ(x) = y, by Newton from a start that is close at both ends.
+
+    >>> float(inverse_digamma(digamma(np.array([3.7])))[0].round(10))
+    3.7
+    """
+    x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (y - digamma(1.0)))
+    for _ in range(6):
+        x = np.maximum(x - (digamma(x) - y) / polygamma(1, x), 1e-300)
+    return np.asarray(x)
+
+
+def gamma_objective(
+    alpha: FloatArray, beta: FloatArray, mean_log: FloatArray, mean: FloatArray
+) -> FloatArray:
+    """Per document and component: α log β − ln Γ(α) + (α − 1) E[log l] − β E[l]."""
+    return np.asarray(alpha * np.log(beta) - gammaln(alpha) + (alpha - 1) * mean_log - beta * mean)
+
+
+def gamma_parameters(
+    scores: GammaScores, mean_log: FloatArray, mean: FloatArray
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Maximise `gamma_objective` over what is learned: log α − ψ(α) = log E[l] − E[log l], then
+    β = α / E[l] (MODELS §6); α alone solves ψ(α) = log β + E[log l]."""
+    alpha, beta = scores.alpha, scores.beta
+    if scores.learn_alpha and scores.learn_beta:
+        alpha = solve_shape(np.log(mean) - mean_log)
+    elif scores.learn_alpha:
+        alpha = inverse_digamma(np.log(beta) + mean_log)
+    alpha = np.clip(alpha, ALPHA_FLOOR, ALPHA_CAP_GP) if scores.learn_alpha else alpha
+    if scores.learn_beta:
+        beta = np.clip(alpha / mean, BETA_FLOOR, BETA_CAP)
+    # At a limit the solution can be worse than where we stand: keep the better, per component.
+    old = gamma_objective(scores.alpha, scores.beta, mean_log, mean)
+    keep = gamma_objective(alpha, beta, mean_log, mean) < old
+    changes = {
+        name: np.where(keep, getattr(scores, name), new)
+        for name, new in (("alpha", alpha), ("beta", beta))
+        if name in scores.learned
+    }
+    limits = {"alpha": (ALPHA_FLOOR, ALPHA_CAP_GP), "beta": (BETA_FLOOR, BETA_CAP)}
+    at_limit = tuple(
+        name
+        for name, value in changes.items()
+        if np.any((value <= limits[name][0]) | (value >= limits[name][1]))
+    )
+    return changes, at_limit
+
+
+def solve_shape(s: FloatArray) -> FloatArray:
+    """α with log α − ψ(α) = s > 0, by Newton on 1/α.
+
+    >>> float(solve_shape(np.log([2.5]) - digamma([2.5]))[0].round(9))
+    2.5
+    """
+    s = np.maximum(s, 1e-12)
+    alpha = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
+    for _ in range(8):
+        slope = 1 / alpha - polygamma(1, alpha)
+        inverse = 1 / alpha + (np.log(alpha) - digamma(alpha) - s) / (alpha**2 * slope)
+        alpha = 1 / np.where(inverse > 0, inverse, 0.5 / alpha)
+    return np.asarray(alpha)

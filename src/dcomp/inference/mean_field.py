@@ -1,0 +1,228 @@
+"""Mean field (variational inference) for DM and GP: BJ06 (13)–(19), figure 5.
+
+One sweep visits every document: its fixed point q(scores), the bound and the statistics n come
+from one native kernel; then the loadings (BJ06 (15) or B18 (6.12)) and the hyper-parameters
+(MODELS §6) follow from the sums. State holds c, not a = α + c: when α is learned, the next a is
+then the optimum for the new α, which keeps the bound monotone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcomp import _core
+from dcomp.data import FeatureSpace
+from dcomp.errors import InvalidParameter, NumericalFailure
+from dcomp.executors import Executor
+from dcomp.inference.base import FloatingArray, Info, State, SufficientStats
+from dcomp.inference.hyper import learn_scores
+from dcomp.inference.start import even_c, seeded_n
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray
+
+TREATMENTS = ("mean", "map", "vb")
+
+
+@dataclass(frozen=True)
+class MeanField:
+    """q(scores) q(v) q(Θ) by coordinate ascent on the bound (16), (19).
+
+    loadings: how Θ enters (MODELS §4): "mean" θ ∝ n + γ, "map" θ ∝ n + γ − 1 (γ ≥ 1), "vb"
+    exp E[log θ] under q(θ) = Dirichlet(n + γ).
+    max_inner, inner_tol: updates of one document per sweep, at most and until Σ|Δc| ≤ tol·L.
+    gentle_sweeps: first sweeps with a single update per document (BJ04 2.1).
+    learn_after: sweeps before hyper-parameters are learned.
+
+    >>> MeanField(loadings="vb").name
+    'mean-field'
+    """
+
+    loadings: str = "mean"
+    max_inner: int = 3
+    inner_tol: float = 0.01
+    gentle_sweeps: int = 30
+    learn_after: int = 10
+    dtype: str = "float32"
+
+    name: ClassVar[str] = "mean-field"
+    objective_name: ClassVar[str] = "bound"
+
+    def __post_init__(self) -> None:
+        if self.loadings not in TREATMENTS:
+            raise InvalidParameter(
+                f"loadings must be one of {', '.join(TREATMENTS)}; got {self.loadings!r}"
+            )
+        if self.dtype not in ("float32", "float64"):
+            raise InvalidParameter(f"dtype must be float32 or float64; got {self.dtype!r}")
+        if self.max_inner < 1:
+            raise InvalidParameter(f"max_inner must be at least 1; got {self.max_inner}")
+        for name in ("inner_tol", "gentle_sweeps", "learn_after"):
+            if not getattr(self, name) >= 0:
+                raise InvalidParameter(f"{name} must be at least 0; got {getattr(self, name)}")
+
+    @property
+    def min_sweeps(self) -> int:
+        """Sweeps before the stopping rule is asked: the schedule must be in its last phase."""
+        return max(self.gentle_sweeps, self.learn_after) + 2
+
+    def init(self, model: Model, observed: Observations, seed: int) -> State:
+        """Even scores, loadings seeded by documents."""
+        counts = observed.counts
+        gamma = model.loadings.per_feature(counts.n_features)
+        if self.loadings == "map" and gamma.min() < 1:
+            raise InvalidParameter(
+                "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
+                f"got gamma = {gamma.min():g} (use loadings='mean' or 'vb')"
+            )
+        K = model.n_components
+        return State(
+            model,
+            even_c(counts, K, self.dtype),
+            seeded_n(counts, K, seed, self.dtype),
+            sweep=0,
+        )
+
+    def step(
+        self, observed: Observations, state: State, executor: Executor
+    ) -> tuple[State, Info]:
+        """One sweep: weights from n, every document, then new n and hyper-parameters."""
+        features = observed.counts.features
+        weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
+        gentle = state.sweep < self.gentle_sweeps
+        c_new = np.empty_like(state.c)
+        part = _Part(observed, state.c, c_new)
+        shared = _Shared(state.model, weights, 1 if gentle else self.max_inner, self.inner_tol)
+        stats = executor.map_reduce(_expect, [part], shared)
+        objective = stats.bound + weights.log_prior
+        if not np.isfinite(objective):
+            raise NumericalFailure(
+                f"the bound must be finite; it is {objective} in sweep {state.sweep + 1}"
+            )
+        model, capped = state.model, ()
+        if state.sweep >= self.learn_after:
+            model, capped = learn_scores(model, stats.log_scores, stats.mean_scores, stats.n_docs)
+        inner_updates = stats.n_updates / stats.n_docs
+        info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
+        return State(model, c_new, stats.n, state.sweep + 1), info
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Allocation weights exp E[log θ] (or θ), rows scaled to a largest value of 1 and padded."""
+
+    Theta: FloatingArray  # (J, padded K)
+    log_scale: FloatArray  # (J)
+    log_prior: float  # what the loadings add to the objective
+
+    @classmethod
+    def build(
+        cls, model: Model, features: FeatureSpace, n: FloatingArray, treatment: str, n_threads: int
+    ) -> Weights:
+        """From the statistics n, in native code."""
+        log_scale = np.empty(features.n_features)
+        Theta, log_prior = _core.loadings(
+            np.ascontiguousarray(n),
+            model.loadings.per_feature(features.n_features),
+            features.blocks,
+            features.n_blocks,
+            treatment,
+            log_scale,
+            n_threads,
+        )
+        return cls(Theta, log_scale, log_prior)
+
+
+@dataclass(frozen=True)
+class FoldIn:
+    """Fixed points of documents with the loadings given."""
+
+    c: FloatingArray  # (I, K): expected words per component
+    scores: FloatingArray  # (I, K): E[m] or E[l]
+    bound: FloatArray  # (I): (16) or (19), words as a sequence
+
+
+def fold_in(
+    model: Model,
+    observed: Observations,
+    weights: Weights,
+    n_threads: int,
+    *,
+    max_inner: int = 200,
+    tol: float = 1e-4,
+) -> FoldIn:
+    """The per-document fixed point of BJ06 (13) or (17), every document on its own."""
+    counts = observed.counts
+    c = even_c(counts, model.n_components, weights.Theta.dtype)
+    c_new = np.empty_like(c)
+    bound = np.empty(counts.n_docs)
+    _core.fold_in(
+        observed.corpus,
+        weights.Theta,
+        weights.log_scale,
+        native_prior(model, observed),
+        c,
+        c_new,
+        bound,
+        max_inner,
+        tol,
+        n_threads,
+    )
+    scores = model.scores.posterior_mean(c_new, observed.total_exposure).astype(c.dtype)
+    return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
+
+
+def native_prior(model: Model, observed: Observations) -> Any:
+    """The score prior as the kernels take it."""
+    scores: Any = model.scores
+    beta = np.ascontiguousarray(scores.beta) if model.key == "GP" else None
+    needs_exposure = model.has_exposure and not observed.is_unit
+    exposure = np.ascontiguousarray(observed.total_exposure) if needs_exposure else None
+    return _core.ScorePrior(model.key, np.ascontiguousarray(scores.alpha), beta, exposure)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Documents with their scores: what stays where the documents are."""
+
+    observed: Observations
+    c: FloatingArray
+    c_out: FloatingArray
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What every part is told."""
+
+    model: Model
+    weights: Weights
+    max_inner: int
+    inner_tol: float
+
+
+def _expect(part: _Part, shared: _Shared, n_threads: int) -> SufficientStats:
+    counts, weights = part.observed.counts, shared.weights
+    n = np.zeros((counts.n_features, part.c.shape[1]), dtype=part.c.dtype)
+    bound, n_updates, log_scores, mean_scores = _core.expect(
+        part.observed.corpus,
+        weights.Theta,
+        weights.log_scale,
+        native_prior(shared.model, part.observed),
+        part.c,
+        part.c_out,
+        n,
+        shared.max_inner,
+        shared.inner_tol,
+        n_threads,
+    )
+    constant = shared.model.log_constant(part.observed, combinatoric=False).sum()
+    return SufficientStats(
+        n,
+        np.array(log_scores),
+        np.array(mean_scores),
+        bound + float(constant),
+        counts.n_docs,
+        n_updates,
+    )

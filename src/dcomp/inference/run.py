@@ -1,0 +1,79 @@
+"""The only loop: step, look, stop. Ctrl-C keeps the last complete sweep."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from dcomp.errors import ConvergenceWarning, InvalidParameter
+from dcomp.executors import Executor
+from dcomp.inference.base import Algorithm, Info, State
+from dcomp.inference.stopping import RelativeChange, relative_change
+from dcomp.models import Model, Observations
+
+Callback = Callable[[Info], bool | None]
+
+CONVERGED, LIMIT, INTERRUPTED, CALLBACK = "converged", "limit", "interrupted", "callback"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where the loop came to rest, and why."""
+
+    state: State
+    history: tuple[Info, ...]
+    reason: str  # "converged", "limit", "interrupted" or "callback"
+
+
+def run(
+    model: Model,
+    algorithm: Algorithm,
+    observed: Observations,
+    executor: Executor,
+    *,
+    seed: int = 0,
+    max_iter: int = 200,
+    stopping: RelativeChange | None = None,
+    callbacks: Sequence[Callback] = (),
+    resume: Run | None = None,
+) -> Run:
+    """Sweep until the stopping rule is met, `max_iter` sweeps are done, a callback returns True,
+    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too.
+    """
+    if max_iter < 1:
+        raise InvalidParameter(f"max_iter must be at least 1; got {max_iter}")
+    stopping = stopping or RelativeChange()
+    state = algorithm.init(model, observed, seed) if resume is None else resume.state
+    history: list[Info] = [] if resume is None else list(resume.history)
+    reason = LIMIT
+    try:
+        while state.sweep < max_iter:
+            started = time.perf_counter()
+            next_state, info = algorithm.step(observed, state, executor)
+            change = relative_change(history[-1], info) if history else float("nan")
+            info = replace(info, change=change, seconds=time.perf_counter() - started)
+            history.append(info)
+            state = next_state
+            if any([callback(info) for callback in callbacks]):
+                reason = CALLBACK
+                break
+            if state.sweep >= algorithm.min_sweeps and stopping.is_met(history):
+                reason = CONVERGED
+                break
+    except KeyboardInterrupt:
+        # It may fall between a sweep's entry in the history and its state: the state decides.
+        history = history[: state.sweep]
+        if not history:
+            raise
+        reason = INTERRUPTED
+    if reason == LIMIT and stopping.tol > 0:
+        warnings.warn(
+            f"{algorithm.name} reached max_iter = {max_iter} before the relative change fell "
+            f"below tol = {stopping.tol:g} (it is {history[-1].change:.2g}); raise max_iter or "
+            "tol, or resume the fit",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Run(state, tuple(history), reason)

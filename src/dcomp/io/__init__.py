@@ -1,0 +1,10 @@
+"""Counts from files: `read` knows every format in `FORMATS`.
+
+>>> from dcomp.io import FORMATS
+>>> sorted(FORMATS)
+['docword', 'jsonl', 'ldac', 'matrix-market', 'npz', 'table', 'text']
+"""
+
+from dcomp.io.read import FORMATS, read
+
+__all__ = ["FORMATS", "read"]

@@ -1,0 +1,131 @@
+"""One door for every file of counts: the format is told by the name and the first lines."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dcomp.data.counts import Counts
+from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.io.docword import read_docword
+from dcomp.io.files import StrPath, opened, plain_name
+from dcomp.io.jsonl import read_jsonl
+from dcomp.io.ldac import read_ldac
+from dcomp.io.matrix_market import read_matrix_market
+from dcomp.io.npz import read_npz
+from dcomp.io.table import read_table
+from dcomp.io.text import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: how it is read, the extensions that suggest it, what its first lines are.
+
+    >>> FORMATS["ldac"].options
+    ('vocab',)
+    """
+
+    read: Callable[..., Counts]
+    extensions: tuple[str, ...]
+    summary: str
+    begins: re.Pattern[str] | None = None  # what the beginning of the file must match, if anything
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that `read` takes for this format.
+
+        >>> FORMATS["docword"].options
+        ('vocab',)
+        """
+        parameters = inspect.signature(self.read).parameters.values()
+        return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+# Of two formats that share an extension, the first whose beginning matches is taken.
+FORMATS: dict[str, Format] = {
+    "docword": Format(
+        read_docword,
+        (".txt",),
+        "UCI bag of words",
+        re.compile(r"(?:[ \t]*\d+[ \t]*\r?\n){3}"),
+    ),
+    "ldac": Format(
+        read_ldac,
+        (".dat", ".ldac"),
+        "lda-c: 'M term:count ...' per line",
+        re.compile(r"[ \t]*\d+(?:[ \t]+\d+:\d+|[ \t]*\r?(?:\n|$))"),
+    ),
+    "matrix-market": Format(read_matrix_market, (".mtx",), "Matrix Market"),
+    "npz": Format(read_npz, (".npz",), "scipy.sparse.save_npz"),
+    "table": Format(read_table, (".csv", ".tsv"), "long or wide table with a header"),
+    "text": Format(read_text, (".txt",), "a document per line, or a folder of .txt files"),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), "JSON lines with a 'text' field"),
+}
+
+
+def read(path: StrPath, *, format: str | None = None, **options: Any) -> Counts:
+    """Read counts from a file, or from a folder of .txt files.
+
+    The format follows from the extension and the first lines, unless `format` names one of
+    `FORMATS`. Files compressed as .gz, .bz2 or .xz are read as they are. The options are those
+    of the format's own reader; one that it does not have is an error.
+
+    >>> read("absent.csv")
+    Traceback (most recent call last):
+    FileNotFoundError: no such file: absent.csv
+    """
+    path = Path(path)
+    if format is not None and format not in FORMATS:
+        raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {path}")
+    name = format or guess_format(path)
+    chosen = FORMATS[name]
+    for option in options:
+        if option not in chosen.options:
+            raise InvalidParameter(
+                f"option {option!r} has no effect on the format {name!r}; "
+                f"its options are: {', '.join(chosen.options)}"
+            )
+    try:
+        return chosen.read(path, **options)
+    except InvalidCounts as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+def guess_format(path: Path) -> str:
+    """Tell the format of an existing file by its extension and its first lines.
+
+    >>> guess_format(Path("strange.xyz"))
+    Traceback (most recent call last):
+    dcomp.errors.InvalidFile: strange.xyz: cannot tell the format from the extension '.xyz'; \
+give format= one of docword, ldac, matrix-market, npz, table, text, jsonl
+    """
+    if path.is_dir():
+        return "text"
+    extension = Path(plain_name(path)).suffix.lower()
+    candidates = [name for name, known in FORMATS.items() if extension in known.extensions]
+    start = ""
+    if any(FORMATS[name].begins for name in candidates):
+        start = _beginning(path)
+    for name in candidates:
+        begins = FORMATS[name].begins
+        if begins is None or begins.match(start):
+            return name
+    choice = f"give format= one of {', '.join(FORMATS)}"
+    if candidates:
+        first = start.partition("\n")[0][:40]
+        raise InvalidFile(
+            f"{path}:1: expected {FORMATS[candidates[0]].summary}, found {first!r}; {choice}"
+        )
+    raise InvalidFile(f"{path}: cannot tell the format from the extension {extension!r}; {choice}")
+
+
+def _beginning(path: Path) -> str:
+    with opened(path) as stream:
+        lines = [stream.readline(1 << 20) for _ in range(3)]
+    return b"".join(lines).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")

@@ -1,0 +1,155 @@
+"""Tables in text form, .csv and .tsv, with a header line.
+
+Long: `document, feature, count` (or without the count: 1 each), one entry per line.
+Wide: the first column names the document, every other column is a feature.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from array import array
+from collections.abc import Generator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcomp.data.canonical import LIMIT, Rows
+from dcomp.data.counts import Counts
+from dcomp.data.features import FeatureSpace
+from dcomp.errors import DcompError, InvalidFile, InvalidParameter
+from dcomp.io.files import StrPath, opened, plain_name, text_lines
+
+_Rows = Generator[tuple[int, list[str]], None, None]
+
+
+def read_table(
+    path: StrPath,
+    *,
+    layout: Literal["long", "wide"] | None = None,
+    delimiter: str | None = None,
+) -> Counts:
+    """Read a table; more than three columns mean that it is wide, unless `layout` says.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "tiny.csv")
+    ...     _ = file.write_text("doc,word,count\\nd1,cat,2\\nd2,ant,1\\n")
+    ...     read_table(file).features.names
+    ('ant', 'cat')
+    """
+    path = Path(path)
+    if layout not in (None, "long", "wide"):
+        raise InvalidParameter(f"layout must be 'long' or 'wide'; found {layout!r}")
+    if delimiter is None:
+        delimiter = "\t" if plain_name(path).lower().endswith(".tsv") else ","
+    if len(delimiter) != 1:
+        raise InvalidParameter(f"delimiter must be one character; found {delimiter!r}")
+    with contextlib.closing(_rows(path, delimiter)) as rows:
+        _, header = next(rows, (1, []))
+        if len(header) < 2:
+            raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
+        if layout is None:
+            layout = "wide" if len(header) > 3 else "long"
+        read_layout = _read_wide if layout == "wide" else _read_long
+        return read_layout(path, header, rows)
+
+
+def _rows(path: Path, delimiter: str) -> _Rows:
+    """Give the lines' numbers and fields; all have as many fields as the first."""
+    line, width = 0, 0
+    try:
+        with opened(path) as stream:
+            text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+            reader = csv.reader(text, delimiter=delimiter)
+            for row in reader:
+                line = reader.line_num
+                if row and len(row) != (width := width or len(row)):
+                    raise InvalidFile(f"{path}:{line}: expected {width} columns, found {len(row)}")
+                if row:
+                    yield line, row
+    except csv.Error as error:
+        raise InvalidFile(f"{path}:{line + 1}: {error}") from None
+    except UnicodeDecodeError as error:
+        # Text is decoded ahead of the line at hand, so only a second reading finds the line.
+        for _ in text_lines(path):
+            pass
+        raise InvalidFile(f"{path}: text is not utf-8: {error}") from None
+
+
+def _read_long(path: Path, header: list[str], rows: _Rows) -> Counts:
+    if len(header) > 3:
+        raise InvalidFile(f"{path}:1: expected 2 or 3 columns, found {len(header)}")
+    if len(header) == 3 and _is_number(header[2]):
+        raise InvalidFile(
+            f"{path}:1: expected a header such as 'document,feature,count', found {header}"
+        )
+    lines, documents, features, fields = array("q"), [], [], []
+    for line, row in rows:
+        lines.append(line)
+        documents.append(row[0])
+        features.append(row[1])
+        fields.append(row[-1])
+    if not documents:
+        raise InvalidFile(f"{path}: there must be at least one line below the header")
+    if len(header) == 2:
+        return Counts.from_table(documents, features)
+    try:
+        counts = np.array([int(field) for field in fields], np.int32)
+        plain = bool(counts.min() >= 0)
+    except (ValueError, OverflowError):
+        plain = False
+    if not plain:
+        placed = zip(lines, fields, strict=True)
+        found = [_count(path, line, field, header[2]) for line, field in placed]
+        counts = np.array(found, np.int32)
+    return Counts.from_table(documents, features, counts)
+
+
+def _read_wide(path: Path, header: list[str], rows: _Rows) -> Counts:
+    try:
+        features = FeatureSpace.build(len(header) - 1, header[1:])
+    except DcompError as error:
+        raise InvalidFile(f"{path}:1: {error}") from None
+    ids: list[str] = []
+    indices: list[NDArray[np.int32]] = []
+    data: list[NDArray[np.int32]] = []
+    lengths = [0]
+    for line, row in rows:
+        ids.append(row[0])
+        try:
+            values = np.array([int(field) for field in row[1:]], np.int32)
+            plain = bool(values.min() >= 0)
+        except (ValueError, OverflowError):
+            plain = False
+        if not plain:
+            named = zip(row[1:], header[1:], strict=True)
+            values = np.array([_count(path, line, *pair) for pair in named], np.int32)
+        indices.append(np.flatnonzero(values).astype(np.int32))
+        data.append(values[indices[-1]])
+        lengths.append(indices[-1].size)
+    if not ids:
+        raise InvalidFile(f"{path}: there must be at least one line below the header")
+    parts = Rows(np.cumsum(lengths), np.concatenate(indices), np.concatenate(data))
+    return Counts(*parts, features, tuple(ids))
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _count(path: Path, line: int, field: str, column: str) -> int:
+    value = float(field) if _is_number(field) else -1.0
+    if not (0 <= value <= LIMIT and value.is_integer()):
+        raise InvalidFile(
+            f"{path}:{line}: counts must be non-negative whole numbers up to {LIMIT}; "
+            f"found {field!r} in column {column!r}"
+        )
+    return int(value)

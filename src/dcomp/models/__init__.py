@@ -1,0 +1,25 @@
+"""The models: assumptions as plain data, with their densities and simulation in NumPy."""
+
+from __future__ import annotations
+
+from dcomp.models.base import Model
+from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletScores
+from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
+from dcomp.models.loadings import DirichletLoadings, empirical_gamma
+from dcomp.models.observations import Observations
+
+MODELS: dict[str, type[DirichletMultinomial] | type[GammaPoisson]] = {
+    cls.key: cls for cls in (DirichletMultinomial, GammaPoisson)
+}
+
+__all__ = [
+    "MODELS",
+    "DirichletLoadings",
+    "DirichletMultinomial",
+    "DirichletScores",
+    "GammaPoisson",
+    "GammaScores",
+    "Model",
+    "Observations",
+    "empirical_gamma",
+]

@@ -1,0 +1,87 @@
+"""What a model is: a score prior, a loading prior and a link, all plain data."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.models.arrays import FloatArray
+from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.observations import Observations
+
+
+class Scores(Protocol):
+    """A score prior: arrays of length K, and which of them a fit learns."""
+
+    @property
+    def alpha(self) -> FloatArray: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def learned(self) -> tuple[str, ...]: ...
+
+    def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """E[scores | c]."""
+        ...
+
+    def expected_log(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """E[log scores | c]."""
+        ...
+
+
+class Model(Protocol):
+    """Assumptions about the counts; knows nothing of how to fit them."""
+
+    key: ClassVar[str]
+    long_name: ClassVar[str]
+    has_exposure: ClassVar[bool]
+
+    @property
+    def scores(self) -> Scores: ...
+    @property
+    def loadings(self) -> DirichletLoadings: ...
+    @property
+    def n_components(self) -> int: ...
+
+    def with_scores(self, **changes: FloatArray) -> Self:
+        """The same model with other hyper-parameters of the scores."""
+        ...
+
+    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
+        """Per document, the terms of log p(w) that no parameter changes."""
+        ...
+
+    def log_likelihood(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> FloatArray:
+        """log p(w | scores, Θ) per document."""
+        ...
+
+    def log_joint(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> float:
+        """log p(w, scores, Θ)."""
+        ...
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Draw counts, scores and Θ from the model."""
+        ...

@@ -1,0 +1,151 @@
+"""DM, the Dirichlet-multinomial model (LDA, MPCA): m ~ Dirichlet(α), w ~ Multinomial(L, Θm).
+
+BJ06 IV.C, equation (4); with blocks, one multinomial per block with shared scores (IV.D).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, gammaln
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.models.arrays import FloatArray, component_vector, equal_fields
+from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
+from dcomp.models.observations import Observations
+from dcomp.models.words import draw_words, word_log_likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletScores:
+    """m ~ Dirichlet(α).
+
+    >>> DirichletScores.build(3, 0.1).alpha
+    array([0.1, 0.1, 0.1])
+    """
+
+    alpha: FloatArray
+    learn_alpha: bool = False
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(
+        cls, n_components: int, alpha: npt.ArrayLike = 0.1, *, learn_alpha: bool = False
+    ) -> DirichletScores:
+        """α a number or one per component; the start of the learning where it is learned."""
+        return cls(component_vector("alpha", alpha, n_components), learn_alpha)
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.alpha)
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of the hyper-parameters that a fit updates."""
+        return ("alpha",) if self.learn_alpha else ()
+
+    def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
+        """E[m | c] (I, K) = (α + c) / Σ(α + c)."""
+        a = self.alpha + c
+        return np.asarray(a / a.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def expected_log(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
+        """E[log m] (I, K) under q(m) = Dirichlet(α + c): BJ06 (18)."""
+        a = self.alpha + c
+        return np.asarray(digamma(a) - digamma(a.sum(axis=1, keepdims=True)))
+
+    def log_density(self, m: FloatArray) -> FloatArray:
+        """log p(m) per document."""
+        constant = gammaln(self.alpha.sum()) - gammaln(self.alpha).sum()
+        return np.asarray(constant + ((self.alpha - 1) * np.log(m)).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class DirichletMultinomial:
+    """m ~ Dirichlet(α), w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): BJ06 (4).
+
+    >>> model = DirichletMultinomial.build(2, alpha=0.5)
+    >>> model.n_components, model.key
+    (2, 'DM')
+    """
+
+    scores: DirichletScores
+    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
+
+    key: ClassVar[str] = "DM"
+    long_name: ClassVar[str] = "dirichlet-multinomial"
+    has_exposure: ClassVar[bool] = False
+    scores_type: ClassVar[type[DirichletScores]] = DirichletScores
+
+    @classmethod
+    def build(
+        cls,
+        n_components: int,
+        *,
+        alpha: npt.ArrayLike = 0.1,
+        gamma: npt.ArrayLike = 0.5,
+        learn_alpha: bool = False,
+    ) -> DirichletMultinomial:
+        """The model from plain numbers."""
+        scores = DirichletScores.build(n_components, alpha, learn_alpha=learn_alpha)
+        return cls(scores, DirichletLoadings(gamma))
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.scores.n_components
+
+    def with_scores(self, **changes: FloatArray) -> DirichletMultinomial:
+        """The same model with other hyper-parameters of the scores."""
+        return replace(self, scores=replace(self.scores, **changes))
+
+    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
+        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A)."""
+        counts = observed.counts
+        return counts.log_combinatoric() if combinatoric else np.zeros(counts.n_docs)
+
+    def log_likelihood(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> FloatArray:
+        """log p(w | m, Θ) per document; without the combinatoric term, of the word sequence."""
+        words = word_log_likelihood(observed.counts, scores, Theta)
+        return words + self.log_constant(observed, combinatoric=combinatoric)
+
+    def log_joint(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> float:
+        """log p(w, m, Θ): BJ06 (4) and the prior of Θ."""
+        gamma = self.loadings.per_feature(len(Theta))
+        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
+        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
+        return float((words + self.scores.log_density(scores)).sum()) + prior
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Counts, m and Θ drawn from the model; `size` = tokens per document (and block)."""
+        if Theta is None:
+            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
+        totals = np.asarray(size, dtype=np.int64)
+        totals = totals[:, None] if totals.ndim == 1 else totals
+        m = rng.dirichlet(self.scores.alpha, size=len(totals))
+        return draw_words(features, m, Theta, totals, rng), m, Theta

@@ -1,0 +1,179 @@
+"""GP, the gamma-Poisson model (GaP): l_k ~ Gamma(α_k, rate β_k), w_j ~ Poisson(e (Θl)_j).
+
+BJ06 IV.A, equation (2), with an exposure e_ig per document and block (1 unless given).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, gammaln
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.models.arrays import FloatArray, component_vector, equal_fields
+from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
+from dcomp.models.observations import Observations
+from dcomp.models.words import draw_words, word_log_likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class GammaScores:
+    """l_k ~ Gamma(α_k, β_k) with rate β_k.
+
+    >>> GammaScores.build(2, alpha=1.0, beta=[0.5, 2.0]).beta
+    array([0.5, 2. ])
+    """
+
+    alpha: FloatArray
+    beta: FloatArray
+    learn_alpha: bool = False
+    learn_beta: bool = False
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(
+        cls,
+        n_components: int,
+        alpha: npt.ArrayLike = 0.1,
+        beta: npt.ArrayLike = 0.1,
+        *,
+        learn_alpha: bool = False,
+        learn_beta: bool = False,
+    ) -> GammaScores:
+        """α, β numbers or one per component; the start of the learning where they are learned."""
+        return cls(
+            component_vector("alpha", alpha, n_components),
+            component_vector("beta", beta, n_components),
+            learn_alpha,
+            learn_beta,
+        )
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.alpha)
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of the hyper-parameters that a fit updates."""
+        flags = {"alpha": self.learn_alpha, "beta": self.learn_beta}
+        return tuple(name for name, on in flags.items() if on)
+
+    def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
+        """E[l | c] (I, K) = (α + c) / (β + e)."""
+        return np.asarray((self.alpha + c) / (self.beta + exposure[:, None]), dtype=np.float64)
+
+    def expected_log(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
+        """E[log l] (I, K) under q(l) = Gamma(α + c, β + e): BJ06 (14)."""
+        return np.asarray(digamma(self.alpha + c) - np.log(self.beta + exposure[:, None]))
+
+    def log_density(self, scores: FloatArray) -> FloatArray:
+        """log p(l) per document."""
+        constant = (self.alpha * np.log(self.beta) - gammaln(self.alpha)).sum()
+        terms = (self.alpha - 1) * np.log(scores) - self.beta * scores
+        return np.asarray(constant + terms.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class GammaPoisson:
+    """l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), θ_k ~ Dirichlet(γ): BJ06 (2).
+
+    >>> model = GammaPoisson.build(2, alpha=0.5, beta=0.1)
+    >>> model.n_components, model.key
+    (2, 'GP')
+    """
+
+    scores: GammaScores
+    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
+
+    key: ClassVar[str] = "GP"
+    long_name: ClassVar[str] = "gamma-poisson"
+    has_exposure: ClassVar[bool] = True
+    scores_type: ClassVar[type[GammaScores]] = GammaScores
+
+    @classmethod
+    def build(
+        cls,
+        n_components: int,
+        *,
+        alpha: npt.ArrayLike = 0.1,
+        beta: npt.ArrayLike = 0.1,
+        gamma: npt.ArrayLike = 0.5,
+        learn_alpha: bool = False,
+        learn_beta: bool = False,
+    ) -> GammaPoisson:
+        """The model from plain numbers."""
+        scores = GammaScores.build(
+            n_components, alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta
+        )
+        return cls(scores, DirichletLoadings(gamma))
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.scores.n_components
+
+    def with_scores(self, **changes: FloatArray) -> GammaPoisson:
+        """The same model with other hyper-parameters of the scores."""
+        return replace(self, scores=replace(self.scores, **changes))
+
+    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
+        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A).
+
+        Σ_j w_j log e − Σ_j ln w_j! for the bag; the sequence has −Σ_g ln L_g! instead.
+        """
+        constant = observed.log_exposure_of_words()
+        constant -= gammaln(observed.block_totals + 1.0).sum(axis=1)
+        return constant + observed.counts.log_combinatoric() if combinatoric else constant
+
+    def log_likelihood(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> FloatArray:
+        """log p(w | l, Θ) per document; without the combinatoric term, of the word sequence."""
+        words = word_log_likelihood(observed.counts, scores, Theta)
+        mean_total = observed.total_exposure * scores.sum(axis=1)
+        return words - mean_total + self.log_constant(observed, combinatoric=combinatoric)
+
+    def log_joint(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> float:
+        """log p(w, l, Θ): BJ06 (2) and the prior of Θ."""
+        gamma = self.loadings.per_feature(len(Theta))
+        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
+        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
+        return float((words + self.scores.log_density(scores)).sum()) + prior
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Counts, l and Θ drawn from the model; `size` = exposure per document (and block)."""
+        if Theta is None:
+            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
+        exposure = np.asarray(size, dtype=np.float64)
+        exposure = exposure[:, None] if exposure.ndim == 1 else exposure
+        exposure = np.broadcast_to(exposure, (len(exposure), features.n_blocks))
+        shape = (len(exposure), self.n_components)
+        scores = rng.gamma(self.scores.alpha, 1 / self.scores.beta, size=shape)
+        # The total of a block is Poisson; given it the words are multinomial (BJ06 Lemma 1).
+        totals = rng.poisson(exposure * scores.sum(axis=1, keepdims=True))
+        m = scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        m[scores.sum(axis=1) == 0] = 1 / self.n_components
+        return draw_words(features, m, Theta, totals, rng), scores, Theta

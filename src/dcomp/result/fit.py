@@ -1,0 +1,257 @@
+"""Fit: everything that came out, immutable, and the ways to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dcomp import registry
+from dcomp.data import Counts, FeatureSpace, as_counts
+from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
+from dcomp.executors import LocalExecutor
+from dcomp.inference import Algorithm, RelativeChange, Run, State, run
+from dcomp.inference.base import FloatingArray
+from dcomp.inference.mean_field import FoldIn, MeanField, Weights, fold_in
+from dcomp.inference.run import CONVERGED, Callback
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.loadings import column_totals
+from dcomp.result.provenance import Provenance
+from dcomp.result.tables import TopFeatures, WordTable
+from dcomp.result.trace import Trace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """A fitted model: learned priors, loadings, scores, history and where it all came from.
+
+    >>> counts = Counts.from_matrix([[3, 1, 0], [0, 1, 4]], feature_names=["a", "b", "c"])
+    >>> from dcomp.models import DirichletMultinomial
+    >>> result = fit(counts, DirichletMultinomial.build(2), MeanField(), tol=1e-3)
+    >>> result.Theta.shape, result.scores.shape
+    ((3, 2), (2, 2))
+    """
+
+    state: State
+    algorithm: Algorithm
+    history: Trace
+    reason: str
+    features: FeatureSpace
+    doc_ids: tuple[str, ...] | None
+    exposure: FloatArray | None  # (I, G) of the training documents, None for 1
+    seed: int
+    provenance: Provenance
+
+    @property
+    def model(self) -> Model:
+        """The model with its learned hyper-parameters."""
+        return self.state.model
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.model.n_components
+
+    @property
+    def n_sweeps(self) -> int:
+        """Complete sweeps."""
+        return self.state.sweep
+
+    @property
+    def converged(self) -> bool:
+        """Whether the stopping rule was met."""
+        return self.reason == CONVERGED
+
+    @property
+    def objective(self) -> float:
+        """The last value of what the algorithm raises: a bound, never a perplexity."""
+        return self.history.rows[-1].objective
+
+    @cached_property
+    def Theta(self) -> FloatingArray:
+        """Loadings (J, K): E[θ_jk], columns sum to 1 within each block."""
+        extra = self.model.loadings.per_feature(self.features.n_features)
+        if getattr(self.algorithm, "loadings", "mean") == "map":
+            extra = extra - 1
+        blocks = self.features.blocks
+        totals = column_totals(self.state.n, blocks)
+        totals += np.bincount(blocks, weights=extra)[:, None]
+        Theta = (self.state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks]
+        return read_only(Theta.astype(self.state.n.dtype))
+
+    @property
+    def components(self) -> FloatingArray:
+        """The loadings as scikit-learn has them: (K, J), rows sum to 1 within each block."""
+        return self.Theta.T
+
+    @property
+    def expected_counts(self) -> FloatingArray:
+        """Expected words of each training document per component, (I, K): BJ06 VI."""
+        return self.state.c
+
+    @cached_property
+    def scores(self) -> FloatingArray:
+        """E[m] or E[l] of the training documents, (I, K)."""
+        exposure = np.full(len(self.state.c), float(self.features.n_blocks))
+        if self.exposure is not None:
+            exposure = self.exposure.sum(axis=1)
+        scores = self.model.scores.posterior_mean(self.state.c, exposure)
+        return read_only(scores.astype(self.state.c.dtype))
+
+    def observe(self, X: Any, exposure: Any = None) -> Observations:
+        """New documents in this fit's feature space; features are matched by name where named."""
+        counts, _ = as_counts(X).aligned_to(self.features)
+        if exposure is not None and not self.model.has_exposure:
+            raise UnsupportedCombination(
+                f"exposure has no meaning for model {self.model.key}, which conditions on lengths"
+            )
+        return Observations.build(counts, exposure)
+
+    def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
+        """Allocation weights of the loadings, as the kernels take them."""
+        how = treatment or getattr(self.algorithm, "loadings", "mean")
+        return Weights.build(self.model, self.features, self.state.n, how, n_threads)
+
+    def fold_in(
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        n_jobs: int | None = None,
+        max_inner: int = 200,
+        tol: float = 1e-4,
+    ) -> FoldIn:
+        """Fixed point of each new document with the loadings given: c, scores and bound."""
+        threads = LocalExecutor.from_jobs(n_jobs).n_threads
+        observed = X if isinstance(X, Observations) else self.observe(X, exposure)
+        weights = self.weights(n_threads=threads)
+        return fold_in(self.model, observed, weights, threads, max_inner=max_inner, tol=tol)
+
+    def transform(
+        self, X: Any, *, exposure: Any = None, n_jobs: int | None = None
+    ) -> FloatingArray:
+        """Scores of new documents, (I, K): E[m] (rows sum to 1) or E[l]."""
+        return self.fold_in(X, exposure=exposure, n_jobs=n_jobs).scores
+
+    def bound(
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        combinatoric: bool = False,
+        n_jobs: int | None = None,
+    ) -> FloatArray:
+        """Lower bound on log p(w | Θ) of each document, BJ06 (16) or (19).
+
+        `combinatoric` adds the term that maps the word sequence to the bag (BJ06 III.A).
+        """
+        observed = self.observe(X, exposure)
+        value = self.fold_in(observed, n_jobs=n_jobs).bound
+        return value + observed.counts.log_combinatoric() if combinatoric else value
+
+    def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
+        """The word × component table of one document, E[v] (BJ06 figure 4)."""
+        counts = as_counts(X)
+        row = _document_number(counts, document)
+        if exposure is not None and not isinstance(exposure, str):
+            exposure = np.asarray(exposure)[[row]]
+        observed = self.observe(counts.rows([row]), exposure)
+        weights = self.weights()
+        folded = fold_in(self.model, observed, weights, 1)
+        e_log = self.model.scores.expected_log(folded.c, observed.total_exposure)[0]
+        return WordTable.build(observed.counts, e_log, weights)
+
+    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+        """The n features of largest θ in each component, within one block if given."""
+        return TopFeatures.build(self.Theta, self.features, n, block)
+
+    def __repr__(self) -> str:
+        return (
+            f"Fit({self.model.key}, K = {self.n_components}, {self.algorithm.name}, "
+            f"{self.n_sweeps} sweeps, {self.reason}, {self.algorithm.objective_name} "
+            f"{self.objective:,.1f})"
+        )
+
+
+def fit(
+    counts: Any,
+    model: Model,
+    algorithm: Algorithm | None = None,
+    *,
+    exposure: Any = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    n_jobs: int | None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callback] = (),
+    resume: Fit | None = None,
+) -> Fit:
+    """Fit a model to counts; `resume` goes on from an earlier fit of the same counts.
+
+    Resuming continues bit for bit as if the first run had never stopped.
+
+    >>> from dcomp.models import GammaPoisson
+    >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
+    >>> fit([[3, 1, 0], [0, 1, 4]], first.model, max_iter=5, tol=0, resume=first).n_sweeps
+    5
+    """
+    counts = as_counts(counts)
+    algorithm = algorithm or MeanField()
+    registry.check(model, algorithm)
+    if exposure is not None and not model.has_exposure:
+        raise UnsupportedCombination(
+            f"exposure has no meaning for model {model.key}, which conditions on document lengths"
+        )
+    observed = Observations.build(counts, exposure)
+    provenance = Provenance.of(counts)
+    earlier = None
+    if resume is not None:
+        _check_same_data(resume, provenance)
+        earlier = Run(resume.state, resume.history.rows, resume.reason)
+    outcome = run(
+        model,
+        algorithm if resume is None else resume.algorithm,
+        observed,
+        LocalExecutor.from_jobs(n_jobs),
+        seed=seed if resume is None else resume.seed,
+        max_iter=max_iter,
+        stopping=RelativeChange(tol),
+        callbacks=callbacks,
+        resume=earlier,
+    )
+    return Fit(
+        outcome.state,
+        algorithm if resume is None else resume.algorithm,
+        Trace(outcome.history),
+        outcome.reason,
+        counts.features,
+        counts.doc_ids,
+        observed.exposure,
+        seed if resume is None else resume.seed,
+        provenance,
+    )
+
+
+def _check_same_data(resume: Fit, provenance: Provenance) -> None:
+    if resume.provenance.data_fingerprint != provenance.data_fingerprint:
+        raise InvalidCounts(
+            "a fit can be resumed only on the counts that it was fitted to; these have "
+            f"{provenance.n_docs} documents, {provenance.n_features} features, "
+            f"{provenance.n_tokens} tokens, those had {resume.provenance.n_docs}, "
+            f"{resume.provenance.n_features}, {resume.provenance.n_tokens} (or other contents)"
+        )
+
+
+def _document_number(counts: Counts, document: int | str) -> int:
+    if isinstance(document, str):
+        if counts.doc_ids is None or document not in counts.doc_ids:
+            raise InvalidParameter(f"document must be one of the document ids; got {document!r}")
+        return counts.doc_ids.index(document)
+    if not -counts.n_docs <= document < counts.n_docs:
+        raise InvalidParameter(f"document must lie in [0, {counts.n_docs}); got {document}")
+    return int(document) % counts.n_docs
+

@@ -1,0 +1,56 @@
+"""Where a fit comes from: enough to say what made it and whether the data are the same."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+import scipy
+
+from dcomp import _core
+from dcomp.data import Counts
+
+
+def package_version() -> str:
+    """The installed version of dcomp."""
+    try:
+        return version("dcomp")
+    except PackageNotFoundError:  # run from a source tree
+        return "0+unknown"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Versions, data fingerprint and time of a fit."""
+
+    dcomp: str
+    numpy: str
+    scipy: str
+    python: str
+    instruction_set: str
+    created: str
+    data_fingerprint: str
+    n_docs: int
+    n_features: int
+    n_tokens: int
+    n_empty_docs: int
+
+    @classmethod
+    def of(cls, counts: Counts) -> Provenance:
+        """For a fit of these counts, now."""
+        return cls(
+            package_version(),
+            np.__version__,
+            scipy.__version__,
+            platform.python_version(),
+            _core.instruction_set(),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            counts.fingerprint(),
+            counts.n_docs,
+            counts.n_features,
+            counts.n_tokens,
+            int((counts.doc_totals == 0).sum()),
+        )

@@ -1,0 +1,199 @@
+"""Fits on disk: one zip file with a JSON manifest and plain .npy arrays. No pickle, ever.
+
+The manifest carries a format version; files of earlier versions must still load (tests/golden).
+Everything read is checked before it is believed: a file may be cut short, foreign or hostile.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+import zlib
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import FeatureSpace
+from dcomp.errors import DcompError, InvalidFile
+from dcomp.inference import ALGORITHMS, Algorithm, Info, State
+from dcomp.models import MODELS, DirichletLoadings, Model
+from dcomp.models.arrays import read_only
+from dcomp.result.atomic import atomic_write
+from dcomp.result.fit import Fit
+from dcomp.result.provenance import Provenance
+from dcomp.result.trace import Trace
+
+FORMAT, VERSION = "dcomp-fit", 1
+_TEXT_LIMIT = 1 << 30  # bytes of a JSON member
+_SCORE_ARRAYS = ("alpha", "beta")
+_SCORE_FLAGS = ("learn_alpha", "learn_beta")
+
+
+def save(fit: Fit, path: str | os.PathLike[str]) -> None:
+    """Write a fit to one file, whole or not at all; `load` reads it back.
+
+    >>> import tempfile, dcomp
+    >>> fitted = dcomp.LDA(2, verbose=0).fit([[3, 1], [0, 4]]).fit_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dcomp.save(fitted, f"{folder}/votes.dcomp")
+    ...     again = dcomp.load(f"{folder}/votes.dcomp")
+    >>> bool((again.Theta == fitted.Theta).all())
+    True
+    """
+    scores: Any = fit.model.scores
+    arrays = {
+        "c": fit.state.c,
+        "n": fit.state.n,
+        "gamma": fit.model.loadings.gamma,
+        "blocks": fit.features.blocks,
+        **{name: getattr(scores, name) for name in _SCORE_ARRAYS if hasattr(scores, name)},
+    }
+    if fit.exposure is not None:
+        arrays["exposure"] = fit.exposure
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": fit.model.key,
+        "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
+        "algorithm": {"name": fit.algorithm.name, **_options(fit.algorithm)},
+        "sweep": fit.state.sweep,
+        "reason": fit.reason,
+        "seed": fit.seed,
+        "provenance": asdict(fit.provenance),
+        "history": [asdict(row) for row in fit.history.rows],
+        "arrays": sorted(arrays),
+    }
+    names = {
+        "features": fit.features.names,
+        "block_names": fit.features.block_names,
+        "documents": fit.doc_ids,
+    }
+    with atomic_write(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest, indent=1))
+        archive.writestr("names.json", json.dumps(names), zipfile.ZIP_DEFLATED)
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def load(path: str | os.PathLike[str]) -> Fit:
+    """Read a fit that `save` wrote."""
+    source = Path(path)
+    if not source.exists():
+        raise FileNotFoundError(f"there is no file {source}")
+    try:
+        with zipfile.ZipFile(source) as archive:
+            return _read(archive, source)
+    except zipfile.BadZipFile as error:
+        raise InvalidFile(
+            f"{source}: not a dcomp fit, or cut short ({str(error).lower()})"
+        ) from None
+    except (KeyError, TypeError, ValueError, EOFError, OverflowError, zlib.error) as error:
+        if isinstance(error, DcompError):
+            raise
+        raise InvalidFile(f"{source}: damaged dcomp fit ({error})") from error
+
+
+def _options(algorithm: Algorithm) -> dict[str, Any]:
+    options: Any = algorithm
+    return {f.name: getattr(options, f.name) for f in fields(options)}
+
+
+def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
+    if "manifest.json" not in archive.namelist():
+        raise InvalidFile(f"{source}: a zip file, but not a dcomp fit (it has no manifest)")
+    manifest = _json(archive, "manifest.json", source)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InvalidFile(f"{source}: a zip file, but not a dcomp fit")
+    if not isinstance(manifest.get("version"), int) or manifest["version"] > VERSION:
+        raise InvalidFile(
+            f"{source}: written in format version {manifest.get('version')!r}; this dcomp reads "
+            f"up to {VERSION}: upgrade dcomp"
+        )
+    arrays = {str(name): _array(archive, str(name), source) for name in manifest["arrays"]}
+    names = _json(archive, "names.json", source)
+    features = FeatureSpace(
+        names=None if names["features"] is None else tuple(map(str, names["features"])),
+        blocks=arrays["blocks"],
+        block_names=None if names["block_names"] is None else tuple(names["block_names"]),
+    )
+    model = _model(manifest, arrays, source)
+    _check_shapes(arrays, model, features, source)
+    options = dict(manifest["algorithm"])
+    algorithm = ALGORITHMS[options.pop("name")](**options)
+    history = tuple(Info(**{**row, "capped": tuple(row["capped"])}) for row in manifest["history"])
+    return Fit(
+        State(model, arrays["c"], arrays["n"], int(manifest["sweep"])),
+        algorithm,
+        Trace(history),
+        str(manifest["reason"]),
+        features,
+        None if names["documents"] is None else tuple(map(str, names["documents"])),
+        arrays.get("exposure"),
+        int(manifest["seed"]),
+        Provenance(**manifest["provenance"]),
+    )
+
+
+def _json(archive: zipfile.ZipFile, name: str, source: Path) -> Any:
+    if archive.getinfo(name).file_size > _TEXT_LIMIT:
+        raise InvalidFile(f"{source}: {name} is too large to be a dcomp manifest")
+    return json.loads(archive.read(name))
+
+
+def _array(archive: zipfile.ZipFile, name: str, source: Path) -> npt.NDArray[Any]:
+    """One .npy member; its header is checked against the member's size before memory is taken."""
+    info = archive.getinfo(f"{name}.npy")
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        reader = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, fortran, dtype = reader(member)
+        size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        if dtype.hasobject or fortran or size > info.file_size or len(shape) > 2:
+            raise InvalidFile(f"{source}: array {name!r} is not what a dcomp fit holds")
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise InvalidFile(f"{source}: array {name!r} is compressed; dcomp stores arrays plain")
+        data = member.read()
+    if len(data) != size:
+        raise InvalidFile(f"{source}: array {name!r} is cut short")
+    array = np.frombuffer(io.BytesIO(data).getbuffer(), dtype=dtype).reshape(shape)
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidFile(f"{source}: array {name!r} must hold finite numbers")
+    return read_only(array.copy())
+
+
+def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source: Path) -> Model:
+    if manifest["model"] not in MODELS:
+        raise InvalidFile(f"{source}: unknown model {manifest['model']!r}; upgrade dcomp")
+    cls: Any = MODELS[manifest["model"]]
+    hyper = {name: arrays[name] for name in _SCORE_ARRAYS if name in arrays}
+    scores = cls.scores_type.build(len(arrays["alpha"]), **hyper, **manifest["scores"])
+    model: Model = cls(scores, DirichletLoadings(arrays["gamma"]))
+    return model
+
+
+def _check_shapes(
+    arrays: dict[str, npt.NDArray[Any]], model: Model, features: FeatureSpace, source: Path
+) -> None:
+    K, J = model.n_components, features.n_features
+    c, n = arrays["c"], arrays["n"]
+    fits = (
+        c.ndim == n.ndim == 2
+        and c.shape[1] == K
+        and n.shape == (J, K)
+        and c.dtype == n.dtype
+        and c.dtype in (np.float32, np.float64)
+        and (c >= 0).all()
+        and (n >= 0).all()
+        and ("exposure" not in arrays or arrays["exposure"].shape == (len(c), features.n_blocks))
+    )
+    if not fits:
+        raise InvalidFile(f"{source}: the arrays of this fit do not belong together")

@@ -1,0 +1,81 @@
+"""Small tables for people: top features of components, and one document's words by component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import InvalidParameter
+from dcomp.inference.base import FloatingArray
+from dcomp.inference.mean_field import Weights
+from dcomp.models.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class TopFeatures:
+    """The heaviest features of each component, heaviest first."""
+
+    names: tuple[tuple[str, ...], ...]  # per component
+    weights: FloatArray  # (K, n)
+
+    @classmethod
+    def build(
+        cls, Theta: FloatingArray, features: FeatureSpace, n: int, block: int | None
+    ) -> TopFeatures:
+        """From loadings (J, K), within one block if given."""
+        if n < 1:
+            raise InvalidParameter(f"n must be at least 1; got {n}")
+        members = np.arange(len(Theta))
+        if block is not None:
+            if not 0 <= block < features.n_blocks:
+                raise InvalidParameter(
+                    f"block must lie in [0, {features.n_blocks}); got {block}"
+                )
+            members = np.flatnonzero(features.blocks == block)
+        part = Theta[members].T.astype(np.float64)
+        order = np.argsort(-part, axis=1, kind="stable")[:, :n]
+        names = tuple(tuple(features.name(int(members[j])) for j in row) for row in order)
+        return cls(names, np.take_along_axis(part, order, axis=1))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, component: int) -> tuple[str, ...]:
+        return self.names[component]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{k:>3}  {' '.join(row)}" for k, row in enumerate(self.names))
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """E[v] of one document: rows are its words, columns the components (BJ06 figure 4)."""
+
+    words: tuple[str, ...]
+    table: FloatArray  # (words, K): rows sum to the words' counts
+    total: FloatArray  # (K): the document's words per component
+
+    @classmethod
+    def build(cls, counts: Counts, e_log: FloatArray, weights: Weights) -> WordTable:
+        """From the only document of `counts`: n_jk ∝ θ_jk exp E[log score_k], BJ06 (13), (17)."""
+        theta = weights.Theta[counts.indices, : len(e_log)].astype(np.float64)
+        share = theta * np.exp(e_log - e_log.max())
+        share /= share.sum(axis=1, keepdims=True)
+        table = counts.data[:, None] * share
+        words = tuple(counts.features.name(int(j)) for j in counts.indices)
+        return cls(words, table, np.asarray(table.sum(axis=0)))
+
+    def __str__(self) -> str:
+        used: npt.NDArray[np.intp] = np.flatnonzero(self.total >= 0.05)
+        used = used[np.argsort(-self.total[used], kind="stable")]
+        width = max([len("total"), *map(len, self.words)])
+        head = " " * width + "".join(f"{f'#{k}':>8}" for k in used)
+        rows = [
+            f"{word:<{width}}" + "".join(f"{value:8.1f}" for value in row[used])
+            for word, row in zip(self.words, self.table, strict=True)
+        ]
+        total = f"{'total':<{width}}" + "".join(f"{value:8.1f}" for value in self.total[used])
+        return "\n".join([head, *rows, total])

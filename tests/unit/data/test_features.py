@@ -1,0 +1,94 @@
+"""FeatureSpace: names, blocks, identity."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from dcomp.data import FeatureSpace
+from dcomp.errors import InvalidCounts, InvalidParameter
+
+
+def test_defaults():
+    space = FeatureSpace.build(3)
+    assert space.names is None
+    assert space.block_names is None
+    assert space.blocks.dtype == np.int32
+    assert space.blocks.tolist() == [0, 0, 0]
+    assert (space.n_features, space.n_blocks) == (3, 1)
+    assert space.name(2) == "feature 2"
+
+
+def test_blocks_are_numbered_by_first_appearance():
+    assert FeatureSpace.build(4, blocks=np.array([9, 2, 9, 5])).blocks.tolist() == [0, 1, 0, 2]
+    space = FeatureSpace.build(3, blocks=["body", "title", "body"])
+    assert space.block_names == ("body", "title")
+    assert FeatureSpace.build(2, blocks=[(1, 2), (1, 2)]).n_blocks == 1
+
+
+def test_duplicate_name_is_named():
+    with pytest.raises(InvalidParameter, match=r"'b' appears more than once$"):
+        FeatureSpace.build(4, names=["a", "b", "b", "a"])
+    with pytest.raises(InvalidParameter, match="'x' appears more than once in block 'q'"):
+        FeatureSpace.build(3, names=["x", "x", "x"], blocks=["p", "q", "q"])
+    assert FeatureSpace.build(2, names=["x", "x"], blocks=[0, 1]).names == ("x", "x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": ["a"]}, "2 features, 1 names"),
+        ({"blocks": [0]}, "2 features, 1 ids"),
+        ({"names": "ab"}, "sequence of names"),
+        ({"blocks": "ab"}, "sequence of ids"),
+        ({"blocks": [[1], [2]]}, "hashable"),
+        ({"blocks": 3}, "sequence of ids"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(InvalidParameter, match=message):
+        FeatureSpace.build(2, **arguments)
+
+
+def test_direct_construction_is_checked():
+    with pytest.raises(InvalidParameter, match="every number"):
+        FeatureSpace(None, np.array([0, 2], np.int32))
+    with pytest.raises(InvalidParameter, match="one name per block"):
+        FeatureSpace(None, np.array([0, 1], np.int32), ("only",))
+
+
+def test_immutable_equal_hashable_and_pickles():
+    space = FeatureSpace.build(3, ["a", "b", "c"], ["x", "x", "y"])
+    with pytest.raises(AttributeError):
+        space.names = None
+    with pytest.raises(ValueError, match="read-only"):
+        space.blocks[0] = 1
+    for twin in (pickle.loads(pickle.dumps(space)), copy.deepcopy(space)):
+        assert twin == space
+        assert hash(twin) == hash(space)
+        assert not twin.blocks.flags.writeable
+    assert space != FeatureSpace.build(3, ["a", "b", "c"])
+    assert space != "space"
+    assert repr(space) == "FeatureSpace(3 named features, 2 blocks)"
+
+
+def test_select_drops_vanished_blocks():
+    space = FeatureSpace.build(4, ["a", "b", "c", "d"], ["x", "y", "z", "x"])
+    chosen = space.select([3, 2])
+    assert chosen.names == ("d", "c")
+    assert chosen.block_names == ("x", "z")
+    assert chosen.blocks.tolist() == [0, 1]
+    assert space.select(np.array([True, False, False, True])).names == ("a", "d")
+    assert space.select(slice(1, 3)).names == ("b", "c")
+
+
+def test_positions_need_comparable_blocks():
+    named = FeatureSpace.build(2, ["a", "b"], ["x", "y"])
+    numbered = FeatureSpace.build(2, ["a", "b"], [0, 1])
+    single = FeatureSpace.build(2, ["a", "b"])
+    for left, right in ((named, numbered), (single, numbered), (named, single)):
+        with pytest.raises(InvalidCounts, match="blocks must have names on both sides"):
+            left.positions_in(right)
+    only_y = FeatureSpace.build(2, ["b", "a"], ["y", "y"])
+    assert only_y.positions_in(named).tolist() == [1, -1]

@@ -1,0 +1,71 @@
+"""Random splits."""
+
+import numpy as np
+import pytest
+
+from dcomp.data import Counts, halves, train_test
+from dcomp.errors import InvalidCounts, InvalidParameter
+
+
+@pytest.fixture(scope="module")
+def counts():
+    table = np.random.default_rng(3).poisson(1.0, (400, 50))
+    table[7] = 0
+    ids = [f"d{i}" for i in range(400)]
+    names = [f"w{j}" for j in range(50)]
+    return Counts.from_matrix(table, doc_ids=ids, feature_names=names)
+
+
+def test_halves_add_up_and_keep_everything(counts):
+    first, second = halves(counts, 0.3, seed=5)
+    total = first.to_scipy() + second.to_scipy()
+    assert (total != counts.to_scipy()).nnz == 0
+    for part in (first, second):
+        assert part.features is counts.features
+        assert part.doc_ids == counts.doc_ids
+        assert part.shape == counts.shape
+    # 20,000 tokens: five standard deviations of a binomial share are 0.017.
+    assert first.n_tokens / counts.n_tokens == pytest.approx(0.3, abs=0.017)
+
+
+def test_poisson_halves_are_independent(counts):
+    first, second = halves(counts, 0.5, seed=1)
+    left, right = first.to_scipy().toarray().ravel(), second.to_scipy().toarray().ravel()
+    # 20,000 cells: the standard error of a correlation is 0.007.
+    assert abs(np.corrcoef(left, right)[0, 1]) < 0.035
+
+
+def test_the_seed_decides(counts):
+    assert halves(counts, seed=1)[0] == halves(counts, seed=1)[0]
+    assert halves(counts, seed=1)[0] != halves(counts, seed=2)[0]
+    assert train_test(counts, seed=1)[1] == train_test(counts, seed=1)[1]
+    assert train_test(counts, seed=1)[1] != train_test(counts, seed=2)[1]
+
+
+def test_extreme_fractions(counts):
+    everything, nothing = halves(counts, 1.0)
+    assert everything == counts
+    assert nothing.nnz == 0
+
+
+def test_train_test_parts_documents(counts):
+    train, test = train_test(counts, 0.25, seed=9)
+    assert (train.n_docs, test.n_docs) == (300, 100)
+    assert set(train.doc_ids) | set(test.doc_ids) == set(counts.doc_ids)
+    positions = [int(name[1:]) for name in test.doc_ids]
+    assert positions == sorted(positions)
+    assert test == counts.rows(positions)
+    tiny = counts.rows([0, 1])
+    assert train_test(tiny, 0.01)[1].n_docs == 1
+    assert train_test(tiny, 0.99)[0].n_docs == 1
+
+
+def test_bad_arguments(counts):
+    with pytest.raises(InvalidParameter, match=r"fraction must be between 0 and 1; found 1\.5"):
+        halves(counts, 1.5)
+    with pytest.raises(InvalidParameter, match="test_fraction must be"):
+        train_test(counts, 0)
+    with pytest.raises(InvalidParameter, match="seed must be a whole number from 0; found -1"):
+        halves(counts, seed=-1)
+    with pytest.raises(InvalidCounts, match="at least two documents"):
+        train_test(counts.rows([0]))

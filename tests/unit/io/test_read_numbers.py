@@ -1,0 +1,238 @@
+"""Files of numbers: docword, lda-c, Matrix Market, npz; fast when good, precise when bad."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import io as scipy_io
+from scipy import sparse
+
+from dcomp.data import Counts
+from dcomp.errors import InvalidFile
+from dcomp.io import files, ldac, read
+from dcomp.io.numbers import parse_lines
+
+tables = hnp.arrays(
+    np.int64,
+    st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    elements=st.sampled_from([0, 0, 1, 2, 17, 2**31 - 1]),
+)
+
+
+def as_docword(table):
+    rows, columns = np.nonzero(table)
+    lines = [f"{i + 1} {j + 1} {table[i, j]}" for i, j in zip(rows, columns, strict=True)]
+    return "\n".join([str(table.shape[0]), str(table.shape[1]), str(len(lines)), *lines]) + "\n"
+
+
+def as_ldac(table):
+    lines = []
+    for row in table:
+        pairs = [f"{j}:{row[j]}" for j in np.flatnonzero(row)]
+        lines.append(" ".join([str(len(pairs)), *pairs]))
+    return "\n".join(lines) + "\n"
+
+
+@given(tables, st.integers(1, 20))
+@settings(max_examples=60, deadline=None)
+def test_round_trips(tmp_path_factory, table, chunk):
+    folder = tmp_path_factory.mktemp("numbers")
+    words = [f"w{j}" for j in range(table.shape[1])]
+    (folder / "t.txt").write_text(as_docword(table))
+    (folder / "t.dat").write_text(as_ldac(table))
+    scipy_io.mmwrite(folder / "t.mtx", sparse.coo_array(table))
+    sparse.save_npz(folder / "t.npz", sparse.csr_array(table))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_CHUNK", chunk)
+        for name in ("t.txt", "t.dat", "t.mtx", "t.npz"):
+            counts = read(folder / name, vocab=words)
+            assert np.array_equal(counts.to_scipy().toarray(), table), name
+            assert counts.features.names == tuple(words)
+
+
+@pytest.mark.parametrize(
+    ("docword", "vocab"),
+    [
+        ("docword.kos.txt", "vocab.kos.txt"),
+        ("docword.kos.txt.gz", "vocab.kos.txt"),
+        ("docword.kos.txt.gz", "vocab.kos.txt.gz"),
+        ("corpus.docword.txt", "corpus.vocab.txt"),
+    ],
+)
+def test_docword_finds_its_vocabulary(tmp_path, docword, vocab):
+    for name, content in ((docword, "1\n2\n1\n1 2 3\n"), (vocab, "one\ntwo\n")):
+        pack = gzip.compress if name.endswith(".gz") else bytes
+        (tmp_path / name).write_bytes(pack(content.encode()))
+    assert read(tmp_path / docword).features.names == ("one", "two")
+    (tmp_path / "other").write_text("eins\r\nzwei")
+    assert read(tmp_path / docword, vocab=tmp_path / "other").features.names == ("eins", "zwei")
+
+
+def test_ldac_finds_its_vocabulary(tmp_path):
+    (tmp_path / "a.dat").write_text("1 1:3\n\n0\n")
+    assert read(tmp_path / "a.dat").shape == (2, 2)
+    (tmp_path / "vocab.txt").write_text("x\ny\nz\n")
+    counts = read(tmp_path / "a.dat")
+    assert counts.features.names == ("x", "y", "z")
+    assert counts.doc_totals.tolist() == [3, 0]
+    (tmp_path / "vocab.txt").write_text("x\n")
+    with pytest.raises(InvalidFile, match=r"a\.dat: terms must be below 1, .*vocab\.txt; found 1"):
+        read(tmp_path / "a.dat")
+    (tmp_path / "vocab.txt").write_text("x\ny\nx\n")
+    with pytest.raises(InvalidFile, match=r"vocab\.txt:3: .*'x' is on line 1 too"):
+        read(tmp_path / "a.dat")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("2\n3\n", ":3: expected the number of entries, found ''"),
+        ("2\nx\n1\n1 1 1\n", ":2: expected the number of words, found 'x'"),
+        ("2\n3\n2\n1 1 1\n", ":3: the header promises 2 entries, the file holds 1"),
+        ("2\n3\n2\n1 1 1\n1 2\n", ":5: expected 'document word count', found '1 2'"),
+        ("2\n3\n2\n1 1\n1 2 2 2\n", ":4: expected 'document word count', found '1 1'"),
+        ("2\n3\n1\n1 1 a\n", ":4: expected 'document word count', found '1 1 a'"),
+        ("2\n3\n1\n1 1:2\n", ":4: expected 'document word count', found '1 1:2'"),
+        ("2\n3\n1\n1 1 1.5\n", ":4: expected 'document word count', found '1 1 1.5'"),
+        ("2\n3\n2\n1 1 1\n1 1 -1\n", ":5: expected 'document word count', found '1 1 -1'"),
+        ("2\n3\n1\n3 1 1\n", ":4: document must be between 1 and 2, found 3"),
+        ("2\n3\n1\n1 0 1\n", ":4: word must be between 1 and 3, found 0"),
+        ("2\n3\n1\n1 1 2147483648\n", ":4: count must be at most 2147483647, found 2147483648"),
+        ("0\n3\n0\n", ":1: there must be at least one document"),
+        ("2\n3\n1\n1 1 " + "9" * 5000 + "\n", ":4: expected 'document word count'"),
+    ],
+)
+def test_bad_docword(tmp_path, content, message):
+    path = tmp_path / "bad.txt"
+    path.write_text(content)
+    with pytest.raises(InvalidFile) as error:
+        read(path, format="docword")
+    assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_docword_vocabulary_of_the_wrong_length(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_text("1\n2\n1\n1 1 1\n")
+    with pytest.raises(
+        InvalidFile, match=r"bad\.txt:2: the header promises 2 words, vocab holds 3"
+    ):
+        read(path, vocab=["a", "b", "c"])
+
+
+def test_repeated_entries_are_summed_and_checked(tmp_path):
+    path = tmp_path / "twice.txt"
+    path.write_text("1\n2\n2\n1 1 3\n1 1 4\n")
+    assert read(path).data.tolist() == [7]
+    path.write_text(f"1\n2\n2\n1 1 {2**31 - 1}\n1 1 1\n")
+    with pytest.raises(InvalidFile, match="at most 2147483647; found 2147483648 at document 0"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 0:1\n1 abc\n", ":2: expected 'term:count', found 'abc'"),
+        ("1 0:1\n\n2 0:1\n", ":3: expected 2 pairs 'term:count', found 1"),
+        ("1 0:1\n1 0:1 2:2\n", ":2: expected 1 pairs 'term:count', found 2"),
+        ("1 0:1\nx 0:1\n", ":2: expected the number of terms, found 'x'"),
+        ("1 0:1\n1 0 1\n", ":2: expected 'term:count', found '0'"),
+        ("1 0:1\n1:0 1\n", ":2: expected the number of terms, found '1:0'"),
+        ("1 0:1\n1 0: 1\n", ":2: expected 'term:count', found '0:'"),
+        ("1 0:1\n1 0 :1\n", ":2: expected 'term:count', found '0'"),
+        ("1 0:1\n1 0::1\n", ":2: expected 'term:count', found '0::1'"),
+        ("1 0:1\n1 0:1:\n", ":2: expected 'term:count', found '0:1:'"),
+        ("1 0:1\n1 0:-1\n", ":2: expected 'term:count', found '0:-1'"),
+        ("1 0:1\n1 0:1.5\n", ":2: expected 'term:count', found '0:1.5'"),
+        ("1 0:1\n1 2147483647:1\n", ":2: terms and counts must be at most 2147483647"),
+        ("1 0:1\n1 0:2147483648\n", ":2: terms and counts must be at most 2147483647"),
+        ("1 0:1\n1 0:\n:1\n", ":2: expected 'term:count', found '0:'"),
+        ("0\n0\n", ": there must be at least one document with at least one term"),
+    ],
+)
+def test_bad_ldac(tmp_path, content, message):
+    path = tmp_path / "ap.dat"
+    path.write_text(content)
+    with pytest.raises(InvalidFile) as error:
+        read(path)
+    assert str(error.value).startswith(f"{path}{message}")
+
+
+@given(st.binary(max_size=40).filter(lambda text: b"\r" not in text))
+@settings(max_examples=300, deadline=None)
+def test_parse_lines_never_accepts_what_python_refuses(text):
+    numbers = parse_lines(text + b"\n")
+    if numbers is None:
+        return
+    fields = text.replace(b":", b" ").split()
+    assert numbers.values.size == numbers.per_line.sum() == numbers.after_colon.size
+    assert numbers.after_colon.sum() == text.count(b":")
+    assert numbers.values.size == len(fields)
+
+
+@given(st.text(alphabet="0123 :\n-x", max_size=30))
+@settings(max_examples=500, deadline=None)
+def test_fast_and_slow_agree_on_ldac(text):
+    fast = ldac._documents((text + "\n").encode())
+    lines = [line for line in text.split("\n") if line.strip()]
+    slow_finds_fault = any(ldac._complaint(line) for line in lines)
+    assert (fast is None) == slow_finds_fault
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("hello\n", r":1: not a Matrix Market file"),
+        (
+            "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 x 1\n",
+            r":3: not a Matrix Market file",
+        ),
+        ("%%MatrixMarket matrix coordinate integer general\n1 2 5\n1 1 1\n", r"Matrix Market"),
+    ],
+)
+def test_bad_matrix_market(tmp_path, content, message):
+    path = tmp_path / "bad.mtx"
+    path.write_text(content)
+    with pytest.raises(InvalidFile, match=message):
+        read(path)
+
+
+def test_matrix_market_dense_and_pattern(tmp_path):
+    path = tmp_path / "t.mtx"
+    path.write_text("%%MatrixMarket matrix array real general\n1 2\n3\n0\n")
+    assert read(path).to_scipy().toarray().tolist() == [[3, 0]]
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n1 2 1\n1 2\n")
+    assert read(path).to_scipy().toarray().tolist() == [[0, 1]]
+
+
+def test_npz_refuses_pickles_and_foreign_archives(tmp_path):
+    path = tmp_path / "bad.npz"
+    for content in ({"a": np.arange(3)}, {"format": np.array([{"evil": 1}], object)}):
+        np.savez(path, **content)
+        with pytest.raises(InvalidFile, match=r"bad\.npz: not a matrix saved by"):
+            read(path)
+    path.write_bytes(b"PK nonsense")
+    with pytest.raises(InvalidFile, match=r"bad\.npz: not a matrix saved by"):
+        read(path)
+    matrix = sparse.csr_array(np.array([[1, 2]]))
+    np.savez(
+        path,
+        format=b"csr",
+        shape=matrix.shape,
+        data=matrix.data,
+        indices=np.array([0, 77]),
+        indptr=matrix.indptr,
+    )
+    with pytest.raises(InvalidFile, match=r"bad\.npz: counts must be a well-formed sparse matrix"):
+        read(path)
+
+
+@pytest.mark.realdata
+def test_associated_press(real_data):
+    counts = read(real_data("ap/ap.dat"))
+    assert counts.shape == (2246, 10473)
+    assert counts.n_tokens == 435_838
+    assert counts.features.names[:2] == ("i", "new")
+    assert isinstance(counts, Counts)
