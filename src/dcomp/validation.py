@@ -13,6 +13,7 @@ from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.inference import ALGORITHMS, Algorithm, MeanField
 from dcomp.models import MODELS, Model, empirical_gamma
+from dcomp.models.arrays import component_vector
 
 
 def whole_number(name: str, value: Any, minimum: int) -> int:
@@ -22,7 +23,9 @@ def whole_number(name: str, value: Any, minimum: int) -> int:
     3
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise InvalidParameter(f"{name} must be a whole number of at least {minimum}; got {value!r}")
+        raise InvalidParameter(
+            f"{name} must be a whole number of at least {minimum}; got {value!r}"
+        )
     return int(value)
 
 
@@ -66,7 +69,7 @@ def resolve_model(
         options["learn_beta"] = _is_word("beta", beta, ("auto",)) == "auto"
         # With this start a document of average length has the expected total Σ α/β.
         mean_length = max(counts.n_tokens / counts.n_docs, 1e-3)
-        start = float(np.sum(np.broadcast_to(options["alpha"], (K,)))) / mean_length
+        start = float(component_vector("alpha", options["alpha"], K).sum()) / mean_length
         options["beta"] = start if isinstance(beta, str) else beta
     elif not isinstance(beta, str):
         raise UnsupportedCombination(f"beta has no meaning for model {key}; leave it at 'auto'")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcomp import validation
 from dcomp.data import Counts, as_counts
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import Algorithm
@@ -201,18 +201,27 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     self.feature_names_in_ = np.array(counts.features.names, dtype=object)
             return counts if self.blocks is None or not reset else counts.with_blocks(self.blocks)
         table = validate_data(
-            self, X, accept_sparse=True, dtype=None, reset=reset, accept_large_sparse=True
+            self, X, accept_sparse=True, dtype="numeric", reset=reset, accept_large_sparse=True
         )
         names = getattr(self, "feature_names_in_", None)
         blocks = self.blocks if reset else self.fit_.features.blocks
         ids = getattr(X, "index", None)
         ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
-        return Counts.from_matrix(table, feature_names=names, doc_ids=ids, blocks=blocks)
+        try:
+            return Counts.from_matrix(table, feature_names=names, doc_ids=ids, blocks=blocks)
+        except InvalidCounts as error:
+            if "found -" not in str(error):
+                raise
+            # The words that scikit-learn's contract asks for, with the cell beside them.
+            raise InvalidCounts(
+                f"Negative values in data passed to {type(self).__name__}: {error}"
+            ) from None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
 
@@ -312,8 +321,11 @@ def _is_token_lists(X: Any) -> bool:
     return (
         isinstance(X, list | tuple)
         and len(X) > 0
-        and any(isinstance(row, str) or (isinstance(row, list | tuple) and row and
-                isinstance(row[0], str)) for row in X[:10])
+        and any(
+            isinstance(row, str)
+            or (isinstance(row, list | tuple) and row and isinstance(row[0], str))
+            for row in X[:10]
+        )
     )
 
 

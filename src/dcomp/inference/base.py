@@ -76,8 +76,6 @@ class Algorithm(Protocol):
         """The state before the first sweep."""
         ...
 
-    def step(
-        self, observed: Observations, state: State, executor: Executor
-    ) -> tuple[State, Info]:
+    def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep over all documents."""
         ...

@@ -46,6 +46,8 @@ def dirichlet_alpha(
     >>> dirichlet_alpha(np.array([1.0, 1.0]), mean_log)[0].round(6)
     array([0.2, 1. ])
     """
+    if len(alpha) == 1:  # m = 1 whatever α is: nothing to learn
+        return alpha, False
     value = dirichlet_objective(alpha, mean_log)
     for _ in range(n_steps):
         proposal = _newton_alpha(alpha, mean_log)
@@ -65,8 +67,10 @@ def _newton_alpha(alpha: FloatArray, mean_log: FloatArray) -> FloatArray | None:
     gradient = digamma(alpha.sum()) - digamma(alpha) + mean_log
     diagonal = -polygamma(1, alpha)
     constant = polygamma(1, alpha.sum())
-    shared = (gradient / diagonal).sum() / (1 / constant + (1 / diagonal).sum())
-    proposal = alpha - (gradient - shared) / diagonal
+    curvature = 1 / constant + (1 / diagonal).sum()
+    if curvature == 0:
+        return None
+    proposal = alpha - (gradient - (gradient / diagonal).sum() / curvature) / diagonal
     if not np.all(np.isfinite(proposal)) or np.any(proposal <= 0):
         return None
     return np.asarray(proposal)
@@ -78,7 +82,8 @@ def inverse_digamma(y: FloatArray) -> FloatArray:
     >>> float(inverse_digamma(digamma(np.array([3.7])))[0].round(10))
     3.7
     """
-    x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (y - digamma(1.0)))
+    low = np.minimum(y, -2.22)
+    x = np.where(y >= -2.22, np.exp(np.maximum(y, -2.22)) + 0.5, -1 / (low - digamma(1.0)))
     for _ in range(6):
         x = np.maximum(x - (digamma(x) - y) / polygamma(1, x), 1e-300)
     return np.asarray(x)

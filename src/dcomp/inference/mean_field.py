@@ -21,7 +21,7 @@ from dcomp.inference.base import FloatingArray, Info, State, SufficientStats
 from dcomp.inference.hyper import learn_scores
 from dcomp.inference.start import even_c, seeded_n
 from dcomp.models import Model, Observations
-from dcomp.models.arrays import FloatArray
+from dcomp.models.arrays import FloatArray, read_only
 
 TREATMENTS = ("mean", "map", "vb")
 
@@ -80,14 +80,12 @@ class MeanField:
         K = model.n_components
         return State(
             model,
-            even_c(counts, K, self.dtype),
-            seeded_n(counts, K, seed, self.dtype),
+            read_only(even_c(counts, K, self.dtype)),
+            read_only(seeded_n(counts, K, seed, self.dtype)),
             sweep=0,
         )
 
-    def step(
-        self, observed: Observations, state: State, executor: Executor
-    ) -> tuple[State, Info]:
+    def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: weights from n, every document, then new n and hyper-parameters."""
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
@@ -106,7 +104,8 @@ class MeanField:
             model, capped = learn_scores(model, stats.log_scores, stats.mean_scores, stats.n_docs)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
-        return State(model, c_new, stats.n, state.sweep + 1), info
+        new_state = State(model, read_only(c_new), read_only(stats.n), state.sweep + 1)
+        return new_state, info
 
 
 @dataclass(frozen=True)

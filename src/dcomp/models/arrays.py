@@ -49,6 +49,4 @@ def equal_fields(self: Any, other: object) -> bool:
     """Equality of dataclasses that hold arrays."""
     if type(self) is not type(other):
         return False
-    return all(
-        np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-    )
+    return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))

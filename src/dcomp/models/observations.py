@@ -19,8 +19,7 @@ from dcomp.models.arrays import FloatArray, read_only
 class Observations:
     """Counts with their exposure e_ig (MODELS: the Poisson mean is e_ig (Θl)_j), or None for 1.
 
-    >>> from dcomp import _core
-from dcomp.data import Counts
+    >>> from dcomp.data import Counts
     >>> Observations.build(Counts.from_matrix([[2, 1], [0, 3]]), "total").total_exposure
     array([3., 3.])
     """

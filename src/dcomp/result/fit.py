@@ -254,4 +254,3 @@ def _document_number(counts: Counts, document: int | str) -> int:
     if not -counts.n_docs <= document < counts.n_docs:
         raise InvalidParameter(f"document must lie in [0, {counts.n_docs}); got {document}")
     return int(document) % counts.n_docs
-

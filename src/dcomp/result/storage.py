@@ -78,7 +78,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         archive.writestr("names.json", json.dumps(names), zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+                np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
 
 
 def load(path: str | os.PathLike[str]) -> Fit:

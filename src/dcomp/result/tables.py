@@ -31,9 +31,7 @@ class TopFeatures:
         members = np.arange(len(Theta))
         if block is not None:
             if not 0 <= block < features.n_blocks:
-                raise InvalidParameter(
-                    f"block must lie in [0, {features.n_blocks}); got {block}"
-                )
+                raise InvalidParameter(f"block must lie in [0, {features.n_blocks}); got {block}")
             members = np.flatnonzero(features.blocks == block)
         part = Theta[members].T.astype(np.float64)
         order = np.argsort(-part, axis=1, kind="stable")[:, :n]

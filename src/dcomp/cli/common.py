@@ -1,0 +1,152 @@
+"""What the commands share: reading input, checking output, and speaking to people and programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dcomp.data import Counts
+    from dcomp.result import Fit
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+def say(message: str) -> None:
+    """One line on stderr, with the program's name."""
+    print(f"dcomp: {message}", file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout; numbers that are not finite become null."""
+    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def console() -> Console:
+    """Stdout for people; in a pipe without colours and wide enough for a table."""
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    return Console(highlight=False, markup=False, emoji=False, width=wide)
+
+
+@contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """Warnings inside the block come out as single lines on stderr."""
+
+    def show(message: Warning | str, *rest: object) -> None:
+        say(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield
+
+
+def check_output(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """An error now, rather than after the work, if `path` cannot be written."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file name is needed")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist")
+    if path.exists():
+        if not path.is_file():
+            raise FileExistsError(f"{path} is not a plain file")
+        if any(source.exists() and path.samefile(source) for source in inputs):
+            raise FileExistsError(f"{path} is an input of this command; choose another output")
+        if not force:
+            raise FileExistsError(f"{path} exists already; give --force to replace it")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"the folder {path.parent} cannot be written to")
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input file and how to read it."""
+
+    path: Path
+    format: str | None = None
+    vocab: Path | None = None
+    min_count: int = 1
+    min_docs: int = 1
+    blocks: Path | None = None
+
+    def read(self) -> Counts:
+        """The counts; blocks are given before rare features are left out."""
+        from dcomp.io import read
+
+        options = {} if self.vocab is None else {"vocab": self.vocab}
+        counts = read(self.path, format=self.format, **options)
+        if self.blocks is not None:
+            lines = self.blocks.read_text(encoding="utf-8").splitlines()
+            counts = counts.with_blocks([line.strip() for line in lines])
+        if self.min_count > 1 or self.min_docs > 1:
+            counts = counts.drop_rare(self.min_count, self.min_docs)
+        return counts
+
+    def arguments(self) -> list[str]:
+        """The same source as the user would type it."""
+        words = [str(self.path)]
+        for name, value, default in (
+            ("--format", self.format, None),
+            ("--vocab", self.vocab, None),
+            ("--blocks", self.blocks, None),
+            ("--min-count", self.min_count, 1),
+            ("--min-docs", self.min_docs, 1),
+        ):
+            words += [name, str(value)] if value != default else []
+        return words
+
+
+def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
+    """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
+    from dcomp.data import FeatureSpace
+
+    counts = source.read()
+    tokens, space = counts.n_tokens, fit.features
+    if space.n_blocks > 1 and counts.features.n_blocks == 1:
+        # Files carry no blocks: match by name alone, then put the fit's blocks back.
+        flat = FeatureSpace.build(space.n_features, space.names)
+        aligned, dropped = counts.aligned_to(flat)
+        counts = aligned.with_features(space)
+    else:
+        counts, dropped = counts.aligned_to(space)
+    if dropped and not quiet:
+        share = 100 * dropped / tokens
+        say(
+            f"note: {dropped:,} of {tokens:,} tokens ({share:.1f} %) are dropped: "
+            "the fit does not know their features"
+        )
+    return counts, dropped
+
+
+def exposure_for(fit: Fit, exposure: str | None) -> str | None:
+    """The exposure of new documents; a fit with one demands one."""
+    from dcomp.errors import InvalidParameter
+
+    if exposure is None and fit.exposure is not None:
+        raise InvalidParameter(
+            "this fit was made with an exposure per document: give --exposure total, or use "
+            "dcomp.load and exposure= in Python"
+        )
+    return exposure

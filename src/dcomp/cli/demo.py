@@ -1,0 +1,152 @@
+"""dcomp demo: a first look, on the docstrings of NumPy, SciPy and scikit-learn."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from dcomp.cli.common import check_output, console, one_line_warnings
+from dcomp.cli.options import Force, Jobs, Seed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dcomp.data import Counts
+    from dcomp.result import Fit
+
+
+def demo(
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of components.")] = 20,
+    model: Annotated[str, typer.Option(metavar="NAME", help="DM (LDA) or GP (GaP).")] = "DM",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FIT", help="Keep the fit.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Find the themes in the docstrings of NumPy, SciPy and scikit-learn.
+
+    It takes a few seconds and needs no data: the corpus is made from the installed packages.
+
+    \b
+    Example:
+      dcomp demo
+      dcomp demo -k 40 --model GP -o demo.dcomp
+    """
+    from dcomp import registry
+
+    key = registry.model_key(model)
+    if output is not None:
+        check_output(output, force=force)
+    from dcomp.data import docstrings, train_test
+
+    out = console()
+    if sys.stderr.isatty():
+        print("reading the docstrings of NumPy, SciPy and scikit-learn ...", file=sys.stderr)
+    counts, _ = docstrings()
+    train, test = train_test(counts, test_fraction=0.1, seed=seed)
+    out.print(
+        f"{counts.n_docs:,} docstrings of NumPy, SciPy and scikit-learn: {counts.n_features:,} "
+        f"words, {counts.n_tokens:,} tokens; {test.n_docs:,} of them held out\n"
+    )
+    with one_line_warnings():
+        fitted = _fit(train, key, k, seed, jobs)
+    _components(out, fitted)
+    _score(out, fitted, train, test, seed, jobs)
+    _reading(out, fitted, test)
+    if output is not None:
+        from dcomp.result import save
+
+        save(fitted, output)
+        out.print(f"\nThe fit is saved in {output}", soft_wrap=True)
+    _next(out, output)
+
+
+def _fit(train: Counts, key: str, k: int, seed: int, jobs: int | None) -> Fit:
+    from dcomp.estimators import LDA, GaP
+
+    estimator = {"DM": LDA, "GP": GaP}[key]
+    return estimator(k, random_state=seed, n_jobs=jobs).fit(train).fit_
+
+
+def _components(out: Console, fitted: Fit) -> None:
+    from dcomp.cli.show import component_table, priors
+
+    packages = np.array([name.partition(".")[0] for name in fitted.doc_ids or ()])
+    words = fitted.expected_counts.astype(np.float64)
+    total = np.maximum(words.sum(axis=0), 1e-300)
+    shares = {
+        name: [f"{100 * part:.0f} %" for part in words[packages == name].sum(axis=0) / total]
+        for name in ("numpy", "scipy", "sklearn")
+    }
+    seconds = float(fitted.history["seconds"].sum())
+    out.print(
+        f"{fitted.model.key}, {fitted.n_components} components: {fitted.n_sweeps} sweeps in "
+        f"{seconds:.1f} s, {fitted.reason}"
+    )
+    out.print(component_table(fitted, 8, shares))
+    alpha = priors(fitted)["alpha"]
+    out.print(
+        f"The learned prior alpha sums to {alpha.sum():.2f}: "
+        + ("a docstring has few themes." if alpha.sum() < 1 else "a docstring has many themes.")
+    )
+
+
+def _score(
+    out: Console, fitted: Fit, train: Counts, test: Counts, seed: int, jobs: int | None
+) -> None:
+    """Held-out perplexity, beside that of one component: the words' frequencies alone."""
+    from dcomp.estimators import LDA
+    from dcomp.evaluate import completion
+
+    score = completion(fitted, test, seed=seed, n_jobs=jobs)
+    plain = LDA(1, alpha=1.0, n_jobs=jobs, verbose=0).fit(train).completion(test, seed=seed)
+    out.print(
+        f"Held-out perplexity {score.perplexity:.0f} ± {score.perplexity_error:.0f} "
+        f"({score.n_tokens:,} tokens of {score.n_docs:,} docstrings that the fit has not seen, "
+        f"the other half of each given); without components {plain.perplexity:.0f} "
+        f"± {plain.perplexity_error:.0f}.\n"
+    )
+
+
+def _reading(out: Console, fitted: Fit, test: Counts) -> None:
+    """One held-out document: its words per component (BJ06 VI), and the table behind them."""
+    c = fitted.fold_in(test).c
+    second = np.sort(c, axis=1)[:, -2] if c.shape[1] > 1 else c[:, 0]
+    row = int(np.argmax(np.where(test.doc_totals <= 120, second, -1.0)))
+    table = fitted.word_table(test, row)
+    main = [k for k in np.argsort(-table.total).tolist() if table.total[k] >= 0.5][:4]
+    top = fitted.top_features(3)
+    parts = ", ".join(f"{table.total[k]:.0f} of component {k} ({' '.join(top[k])} …)" for k in main)
+    out.print(
+        f"The docstring of {test.doc_name(row)} was not in the fit. "
+        f"Of its {int(test.doc_totals[row])} words it has {parts}:\n"
+    )
+    heavy = np.argsort(-table.table.sum(axis=1), kind="stable")[:8].tolist()
+    width = max(len(table.words[j]) for j in heavy)
+    out.print("  " + " " * width + "".join(f"{f'#{k}':>7}" for k in main))
+    for j in heavy:
+        cells = "".join(f"{table.table[j, k]:7.1f}" for k in main)
+        out.print(f"  {table.words[j]:<{width}}{cells}")
+
+
+def _next(out: Console, output: Path | None) -> None:
+    import shlex
+
+    kept = shlex.quote(str(output or "demo.dcomp"))
+    lines = [] if output else ["dcomp demo -o demo.dcomp"]
+    lines += [
+        "echo 'eigenvalues of a sparse symmetric matrix' > query.txt",
+        f"dcomp transform {kept} query.txt --counts",
+        f"dcomp evaluate {kept} query.txt",
+        "dcomp demo -k 50 --model GP",
+        "dcomp fit --help",
+    ]
+    out.print("\nWhat to try next:")
+    for line in lines:
+        out.print(f"  {line}", soft_wrap=True)

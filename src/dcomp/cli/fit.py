@@ -1,0 +1,143 @@
+"""dcomp fit: from a file of counts to a fit on disk."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcomp.cli.common import INTERRUPTED, Source, check_output, console, print_json, say
+from dcomp.cli.fitting import Settings, run_fit
+from dcomp.cli.options import Exposure, Force, Format, Input, Jobs, Json, Quiet, Vocab
+
+if TYPE_CHECKING:
+    from dcomp.data import Counts
+    from dcomp.result import Fit
+
+
+def _option(*names: str, help: str, metavar: str | None = None, default: Any = False) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, show_default=default)
+
+
+def fit(
+    input: Input,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="Number of components.", show_default="10")
+    ] = None,
+    model: Annotated[
+        str | None,
+        _option("--model", help="DM or GP; see dcomp models.", metavar="NAME", default="DM"),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        _option("--algorithm", help="See dcomp models.", metavar="NAME", default="auto"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        _option(
+            "--output",
+            "-o",
+            metavar="FIT",
+            help="Where to keep the fit; INPUT's name with "
+            ".dcomp in this folder unless given, or the resumed file.",
+        ),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        _option("--alpha", help="Number, auto (learned) or total-one (1/K).", default="auto"),
+    ] = None,
+    beta: Annotated[
+        str | None, _option("--beta", help="GP only: number or auto (learned).", default="auto")
+    ] = None,
+    gamma: Annotated[
+        str | None,
+        _option(
+            "--gamma", help="Number or empirical.", default="0.05, as for LDA; 0.5 with --blocks"
+        ),
+    ] = None,
+    loadings: Annotated[
+        str | None,
+        _option("--loadings", metavar="NAME", help="mean, map or vb.", default="mean"),
+    ] = None,
+    exposure: Exposure = None,
+    max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most, resumed ones too.")] = 200,
+    tol: Annotated[float, typer.Option(help="Stop at this relative change; 0: never.")] = 1e-4,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the random start.", show_default="0")
+    ] = None,
+    jobs: Jobs = None,
+    format: Format = None,
+    vocab: Vocab = None,
+    min_count: Annotated[int, typer.Option(min=1, help="Drop features with fewer tokens.")] = 1,
+    min_docs: Annotated[int, typer.Option(min=1, help="Drop features in fewer documents.")] = 1,
+    blocks: Annotated[
+        Path | None,
+        _option("--blocks", metavar="FILE", help="A block id per line, in feature order."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        _option("--resume", metavar="FIT", help="Go on from this fit of the same data."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Top features to show.")] = 10,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Fit a model to counts or text, keep the fit, and show its components.
+
+    Ctrl-C keeps the last complete sweep: the fit is saved, the exit code is 130, and a line says
+    how to go on. An existing file is replaced only with --force, or by the fit that resumes it.
+
+    \b
+    Example:
+      dcomp fit corpus.jsonl -k 50 --min-docs 5 -o fit.dcomp
+      dcomp fit corpus.jsonl -k 50 --model GP --exposure total
+      dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
+    """
+    source = Source(input, format, vocab, min_count, min_docs, blocks)
+    settings = Settings(k, model, algorithm, alpha, beta, gamma, loadings, exposure, seed)
+    settings.check(resume)
+    target = output or resume or default_output(input)
+    own = resume is not None and target.exists() and target.samefile(resume)
+    check_output(target, force=force or own, inputs=(input,))
+    fitted, counts = run_fit(source, settings, resume, max_iter, tol, jobs, show=not quiet)
+    from dcomp.result import save
+
+    save(fitted, target)
+    if as_json:
+        from dcomp.cli.show import as_record
+
+        print_json({"output": str(target), **as_record(fitted, top)})
+    elif not quiet:
+        _print(fitted, counts, target, top)
+    if fitted.reason == "interrupted":
+        command = ["dcomp", "fit", *source.arguments(), "--resume", str(target)]
+        extra = ["--max-iter", str(max_iter)] if max_iter != 200 else []
+        extra += ["--tol", f"{tol:g}"] if tol != 1e-4 else []
+        say(f"interrupted; {fitted.n_sweeps} complete sweeps are saved in {target}")
+        say(f"to go on: {shlex.join(command + extra)}")
+        raise typer.Exit(INTERRUPTED)
+
+
+def default_output(source: Path) -> Path:
+    """INPUT's name with .dcomp, in the current folder.
+
+    >>> default_output(Path("data/corpus.jsonl.gz")).name
+    'corpus.dcomp'
+    """
+    from dcomp.io.files import plain_name
+
+    whole = source.resolve()
+    return Path((whole.name if whole.is_dir() else Path(plain_name(whole)).stem) + ".dcomp")
+
+
+def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
+    from dcomp.cli.show import component_table, summary_lines
+
+    out = console()
+    for line in summary_lines(fitted, counts):
+        out.print(line)
+    out.print(component_table(fitted, top))
+    out.print(f"saved in {target}", soft_wrap=True)

@@ -1,0 +1,133 @@
+"""From what the user typed to a Fit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dcomp.cli.common import Source, one_line_warnings, say
+
+if TYPE_CHECKING:
+    from dcomp.data import Counts
+    from dcomp.result import Fit
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What defines a new fit; None where the user said nothing."""
+
+    k: int | None = None
+    model: str | None = None
+    algorithm: str | None = None
+    alpha: str | None = None
+    beta: str | None = None
+    gamma: str | None = None
+    loadings: str | None = None
+    exposure: str | None = None
+    seed: int | None = None
+
+    def check(self, resume: Path | None) -> None:
+        """Refuse early, before a large file is read: unknown names, options without effect."""
+        from dcomp import registry
+        from dcomp.errors import InvalidParameter
+
+        given = [name for name, value in asdict(self).items() if value is not None]
+        if resume is not None and given:
+            flags = ", ".join("-k" if name == "k" else f"--{name}" for name in given)
+            raise InvalidParameter(
+                f"a resumed fit keeps its own settings: leave out {flags}, or fit anew"
+            )
+        key = registry.model_key(self.model or "DM")
+        registry.algorithm_name(key, self.algorithm or "auto")
+
+
+def number_or_word(value: str | None, default: Any) -> Any:
+    """A float where `value` is one, else the word itself.
+
+    >>> number_or_word("0.1", None), number_or_word("auto", None), number_or_word(None, 0.5)
+    (0.1, 'auto', 0.5)
+    """
+    if value is None:
+        return default
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def run_fit(
+    source: Source,
+    settings: Settings,
+    resume: Path | None,
+    max_iter: int,
+    tol: float,
+    jobs: int | None,
+    *,
+    show: bool,
+) -> tuple[Fit, Counts]:
+    """Read, then fit or resume, with a bar on a terminal."""
+    try:
+        from dcomp.result import load
+
+        earlier = None if resume is None else load(resume)
+        counts = source.read()
+        return _run(counts, settings, earlier, max_iter, tol, jobs, show=show), counts
+    except KeyboardInterrupt:
+        say("interrupted before the first sweep was complete: there is nothing to save")
+        raise
+
+
+def _run(
+    counts: Counts,
+    settings: Settings,
+    earlier: Fit | None,
+    max_iter: int,
+    tol: float,
+    jobs: int | None,
+    *,
+    show: bool,
+) -> Fit:
+    from dcomp.estimators.progress import progress
+    from dcomp.result import fit
+
+    if not math.isfinite(tol):
+        from dcomp.errors import InvalidParameter
+
+        raise InvalidParameter(f"--tol must be a finite number; got {tol}")
+    model, algorithm = _parts(counts, settings, earlier)
+    exposure: Any = settings.exposure if earlier is None else earlier.exposure
+    label = f"{model.key} K={model.n_components}"
+    with one_line_warnings(), progress(int(show), max_iter, tol, label) as bars:
+        return fit(
+            counts,
+            model,
+            algorithm,
+            exposure=exposure,
+            max_iter=max_iter,
+            tol=tol,
+            n_jobs=jobs,
+            seed=settings.seed or 0,
+            callbacks=bars,
+            resume=earlier,
+        )
+
+
+def _parts(counts: Counts, settings: Settings, earlier: Fit | None) -> tuple[Any, Any]:
+    from dcomp import validation
+
+    if earlier is not None:
+        return earlier.model, earlier.algorithm
+    # The defaults of LDA and GaP for text; Jeffreys' prior where features come in blocks.
+    usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
+    model = validation.resolve_model(
+        settings.model or "DM",
+        counts,
+        10 if settings.k is None else settings.k,
+        alpha=number_or_word(settings.alpha, "auto"),
+        beta=number_or_word(settings.beta, "auto"),
+        gamma=number_or_word(settings.gamma, usual_gamma),
+    )
+    algorithm = settings.algorithm or "auto"
+    return model, validation.resolve_algorithm(algorithm, model, settings.loadings)

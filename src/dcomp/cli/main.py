@@ -1,0 +1,113 @@
+"""dcomp on the command line: the commands, and the one place where errors become a line.
+
+Exit codes: 0 fine, 1 failed (a file, the data, the numbers), 2 wrong usage, 130 interrupted.
+`DCOMP_TRACEBACK=1` shows where an error comes from.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from dcomp.cli.common import INTERRUPTED, say
+from dcomp.cli.demo import demo
+from dcomp.cli.evaluate import evaluate
+from dcomp.cli.fit import fit
+from dcomp.cli.models import models
+from dcomp.cli.transform import transform
+from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+for command in (demo, fit, transform, evaluate, models):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def dcomp(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Discrete component analysis: the hidden components behind tables of counts.
+
+    \b
+    Example:
+      dcomp demo
+      dcomp fit corpus.jsonl -k 50 -o fit.dcomp
+      dcomp transform fit.dcomp new.jsonl -o scores.csv
+
+    Exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted.
+    """
+    if version:
+        from dcomp import __version__
+
+        print(f"dcomp {__version__}")
+        raise typer.Exit(0)
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; give the exit code."""
+    try:
+        words = None if arguments is None else list(arguments)
+        code = app(args=words, prog_name="dcomp", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except SystemExit as end:  # how typer leaves a broken pipe
+        _forget_stdout()
+        return end.code if isinstance(end.code, int) else 1
+    except BrokenPipeError:  # the reader has seen enough
+        _forget_stdout()
+        return 1
+    except Exception as error:
+        if os.environ.get("DCOMP_TRACEBACK"):
+            raise
+        say(f"error: {explain(error)}")
+        if isinstance(error, OSError):
+            _forget_stdout()
+        return exit_code(error)
+
+
+def explain(error: Exception) -> str:
+    """One line that says what is wrong.
+
+    >>> explain(PermissionError(13, "Permission denied", "fit.dcomp"))
+    'fit.dcomp: Permission denied'
+    """
+    usage = getattr(error, "format_message", None)  # typer's own errors
+    if usage is not None:
+        text = f"{usage()} (see dcomp --help)"
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    elif isinstance(error, DcompError | OSError):
+        text = str(error)
+    elif isinstance(error, MemoryError):
+        text = "not enough memory"
+    else:
+        text = f"{type(error).__name__}: {error} (unexpected; DCOMP_TRACEBACK=1 shows where)"
+    return " ".join(text.split())
+
+
+def exit_code(error: Exception) -> int:
+    """2 for what was typed, 1 for files, data and numbers."""
+    typed = isinstance(error, InvalidParameter | UnsupportedCombination)
+    return 2 if typed else int(getattr(error, "exit_code", 1))
+
+
+def _forget_stdout() -> None:
+    """Let nothing that is still in the buffer fail again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Input = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT",
+        help="File of counts or text (.gz, .bz2, .xz too), or a folder of .txt files.",
+    ),
+]
+FitFile = Annotated[Path, typer.Argument(metavar="FIT", help="File written by dcomp fit.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="docword, ldac, matrix-market, npz, table, text or jsonl. "
+        "Told from the name and the first lines unless given.",
+    ),
+]
+Vocab = Annotated[
+    Path | None,
+    typer.Option("--vocab", metavar="FILE", help="Names of the features, one per line."),
+]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="total",
+        help="GP only: 'total' takes each document's length as its exposure.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", metavar="N", help="Threads; all cores unless given. Changes no result."
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random start.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]

@@ -1,0 +1,116 @@
+"""A fit as people and programs read it: a summary, and its components with their top features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dcomp.data import Counts
+    from dcomp.models.arrays import FloatArray
+    from dcomp.result import Fit, TopFeatures
+
+
+def top_features(fit: Fit, n: int) -> TopFeatures:
+    """The heaviest features; with blocks they are called block=feature."""
+    from dcomp.data import FeatureSpace
+    from dcomp.result import TopFeatures
+
+    space = fit.features
+    if space.n_blocks > 1:
+        blocks = [space.block_name(g) for g in space.blocks.tolist()]
+        names = [f"{block}={space.name(j)}" for j, block in enumerate(blocks)]
+        space = FeatureSpace(tuple(names), np.zeros(space.n_features, np.int32))
+    return TopFeatures.build(fit.Theta, space, min(n, space.n_features), None)
+
+
+def shares(fit: Fit) -> FloatArray:
+    """The part of all tokens that each component has, (K)."""
+    words = fit.expected_counts.sum(axis=0, dtype=np.float64)
+    return np.asarray(words / max(words.sum(), 1e-300))
+
+
+def component_table(fit: Fit, n: int, more: Mapping[str, Sequence[str]] | None = None) -> Table:
+    """One row per component, largest first; `more` holds further columns."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("tokens", justify="right")
+    for title in more or {}:
+        table.add_column(title, justify="right")
+    table.add_column("top features", overflow="fold")
+    top, part = top_features(fit, n), shares(fit)
+    for k in np.argsort(-part, kind="stable").tolist():
+        extra = [column[k] for column in (more or {}).values()]
+        table.add_row(str(k), f"{100 * part[k]:.1f} %", *extra, "  ".join(top[k]))
+    return table
+
+
+def summary_lines(fit: Fit, counts: Counts) -> list[str]:
+    """What was fitted, how it ended, and the priors."""
+    empty = fit.provenance.n_empty_docs
+    tokens = max(counts.n_tokens, 1)
+    seconds = float(fit.history["seconds"].sum())
+    lines = [
+        f"{counts.n_docs:,} documents{f' ({empty:,} empty)' if empty else ''}, "
+        f"{counts.n_features:,} features, {counts.n_tokens:,} tokens",
+        f"{fit.model.key}, {fit.n_components} components, {fit.algorithm.name}: "
+        f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
+        f"{fit.algorithm.objective_name} {fit.objective:,.1f}, {fit.objective / tokens:.4f} per "
+        "token (of the training documents: not a perplexity)",
+    ]
+    for name, values in priors(fit).items():
+        how = "learned" if name in fit.model.scores.learned else "given"
+        lines.append(
+            f"{name} ({how}): sum {values.sum():.4g}, from {values.min():.3g} to {values.max():.3g}"
+        )
+    capped = fit.history.rows[-1].capped
+    if capped:
+        lines.append(f"held at a limit: {', '.join(capped)}")
+    return lines
+
+
+_ENDS = {"limit": "stopped at the limit of sweeps", "callback": "stopped by a callback"}
+
+
+def priors(fit: Fit) -> dict[str, FloatArray]:
+    """The priors of the scores by name, arrays of length K."""
+    scores: Any = fit.model.scores
+    return {name: getattr(scores, name) for name in ("alpha", "beta") if hasattr(scores, name)}
+
+
+def as_record(fit: Fit, n: int) -> dict[str, Any]:
+    """The fit for programs: plain numbers, text and lists."""
+    top, part = top_features(fit, n), shares(fit)
+    return {
+        "model": fit.model.key,
+        "algorithm": fit.algorithm.name,
+        "n_components": fit.n_components,
+        "documents": fit.provenance.n_docs,
+        "empty_documents": fit.provenance.n_empty_docs,
+        "features": fit.provenance.n_features,
+        "tokens": fit.provenance.n_tokens,
+        "seed": fit.seed,
+        "sweeps": fit.n_sweeps,
+        "seconds": float(fit.history["seconds"].sum()),
+        "reason": fit.reason,
+        "converged": fit.converged,
+        "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
+        "priors": {name: values.tolist() for name, values in priors(fit).items()},
+        "learned": list(fit.model.scores.learned),
+        "components": [
+            {
+                "component": k,
+                "share": float(part[k]),
+                "features": list(top[k]),
+                "loadings": top.weights[k].tolist(),
+            }
+            for k in range(fit.n_components)
+        ],
+    }

@@ -1,0 +1,110 @@
+"""dcomp transform: scores of new documents, or their expected words per component."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from dcomp.cli.common import Source, check_output, counts_for, exposure_for
+from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Quiet, Vocab
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from dcomp.data import Counts
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="CSV file, or .npy; stdout unless given, or with -."
+    ),
+]
+AsCounts = Annotated[
+    bool, typer.Option("--counts", help="Expected words per component instead of scores.")
+]
+Rounded = Annotated[
+    bool,
+    typer.Option(
+        "--rounded",
+        help="The same in whole numbers that add up to the document's length; implies --counts.",
+    ),
+]
+
+
+def transform(
+    fit: FitFile,
+    input: Input,
+    output: Output = None,
+    counts: AsCounts = False,
+    rounded: Rounded = False,
+    exposure: Exposure = None,
+    format: Format = None,
+    vocab: Vocab = None,
+    jobs: Jobs = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the scores of documents: a row per document, a column per component.
+
+    Scores are E[m] for DM (rows sum to 1) and E[l] for GP. Tokens of features that the fit does
+    not know are dropped, and stderr says how many.
+
+    \b
+    Example:
+      dcomp transform fit.dcomp new.jsonl -o scores.csv
+      dcomp transform fit.dcomp new.jsonl --rounded | head
+    """
+    from dcomp.result import load
+
+    target = None if output is None or str(output) == "-" else output
+    if target is not None:
+        check_output(target, force=force, inputs=(fit, input))
+    fitted = load(fit)
+    exposure = exposure_for(fitted, exposure)
+    documents, _ = counts_for(fitted, Source(input, format, vocab), quiet)
+    folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
+    values: npt.NDArray[Any] = folded.c if counts or rounded else folded.scores
+    _write(target, documents, whole(values, documents.doc_totals) if rounded else values)
+
+
+def whole(values: npt.NDArray[Any], totals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Whole numbers near `values` whose rows add up to `totals`: largest remainders go up.
+
+    >>> whole(np.array([[1.4, 0.3, 1.3]]), np.array([3])).tolist()
+    [[2, 0, 1]]
+    """
+    floor = np.floor(values).astype(np.int64)
+    missing = np.clip(totals - floor.sum(axis=1), 0, values.shape[1])
+    rank = np.argsort(np.argsort(floor - values, axis=1, kind="stable"), axis=1)
+    return np.asarray(floor + (rank < missing[:, None]))
+
+
+def _write(target: Path | None, documents: Counts, values: npt.NDArray[Any]) -> None:
+    if target is None:
+        _write_csv(sys.stdout, documents, values)
+        return
+    from dcomp.result.atomic import atomic_write
+
+    with atomic_write(target) as stream:
+        if target.suffix.lower() == ".npy":
+            np.save(stream, values, allow_pickle=False)
+            return
+        with io.TextIOWrapper(stream, "utf-8", newline="", write_through=True) as text:
+            _write_csv(text, documents, values)
+            text.detach()
+
+
+def _write_csv(stream: Any, documents: Counts, values: npt.NDArray[Any]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["document", *(f"component_{k}" for k in range(values.shape[1]))])
+    ids: Iterable[Any] = documents.doc_ids or range(documents.n_docs)
+    form = "d" if values.dtype.kind == "i" else ".7g"
+    for name, row in zip(ids, values, strict=True):
+        writer.writerow([name, *(format(value, form) for value in row.tolist())])

@@ -1,0 +1,175 @@
+"""One suite over every cell of the registry: a new model × algorithm is held to all of it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dcomp
+from dcomp import registry
+from dcomp.inference import ALGORITHMS
+
+CELLS = [(model, name) for model, names in registry.supported().items() for name in names]
+pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
+
+
+def make(key, algorithm, **options):
+    settings = {"max_iter": 8, "tol": 0, "verbose": 0, "gamma": 0.1} | options
+    return dcomp.DCA(4, model=key, algorithm=algorithm, **settings)
+
+
+def same(a: dcomp.Fit, b: dcomp.Fit) -> bool:
+    numbers = ("Theta", "scores", "expected_counts")
+    equal = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in numbers)
+    traces = np.array_equal(a.history["objective"], b.history["objective"])
+    return equal and traces and a.model == b.model
+
+
+def large(seed=0) -> dcomp.Counts:
+    """More documents than one slab of the kernels, some of them empty."""
+    W = sparse.random_array((9000, 60), density=0.05, rng=seed)
+    W.data = np.ceil(W.data * 5)
+    return dcomp.Counts.from_matrix(W)
+
+
+def test_same_seed_same_answer(key, algorithm, planted):
+    first, second = (make(key, algorithm).fit(planted[0]).fit_ for _ in range(2))
+    other = make(key, algorithm, random_state=1).fit(planted[0]).fit_
+    assert same(first, second)
+    assert not same(first, other)
+
+
+def test_any_number_of_threads(key, algorithm):
+    counts = large()
+    one, two, seven = (
+        make(key, algorithm, n_jobs=n, max_iter=13).fit(counts).fit_ for n in (1, 2, 7)
+    )
+    assert same(one, two)
+    assert same(one, seven)
+    assert np.array_equal(one.transform(counts, n_jobs=1), one.transform(counts, n_jobs=7))
+
+
+def test_resume_is_one_long_run(key, algorithm, planted, tmp_path):
+    counts, _ = planted
+    whole = make(key, algorithm, max_iter=40).fit(counts).fit_
+    part = make(key, algorithm, max_iter=14).fit(counts).fit_
+    dcomp.save(part, tmp_path / "part.dcomp")
+    again = dcomp.fit(
+        counts, part.model, max_iter=40, tol=0, resume=dcomp.load(tmp_path / "part.dcomp")
+    )
+    assert same(whole, again)
+    assert again.n_sweeps == 40
+
+
+def test_warm_start_goes_on(key, algorithm, planted):
+    counts, _ = planted
+    estimator = make(key, algorithm, max_iter=14, warm_start=True).fit(counts)
+    estimator.set_params(max_iter=40).fit(counts)
+    assert same(estimator.fit_, make(key, algorithm, max_iter=40).fit(counts).fit_)
+
+
+def test_save_load(key, algorithm, planted, tmp_path):
+    fitted = make(key, algorithm).fit(planted[0]).fit_
+    dcomp.save(fitted, tmp_path / "fit.dcomp")
+    loaded = dcomp.load(tmp_path / "fit.dcomp")
+    assert same(fitted, loaded)
+    assert loaded.provenance == fitted.provenance
+    assert loaded.algorithm == fitted.algorithm
+    assert np.array_equal(loaded.transform(planted[0]), fitted.transform(planted[0]))
+
+
+def test_pickle_and_copy(key, algorithm, planted):
+    estimator = make(key, algorithm).fit(planted[0])
+    assert same(pickle.loads(pickle.dumps(estimator)).fit_, estimator.fit_)
+    assert same(copy.deepcopy(estimator).fit_, estimator.fit_)
+
+
+def test_history_has_a_row_per_sweep(key, algorithm, planted):
+    history = make(key, algorithm).fit(planted[0]).history_
+    assert history["sweep"].tolist() == list(range(1, 9))
+    assert np.isfinite(history["objective"]).all()
+    assert (history["seconds"] >= 0).all()
+
+
+def test_every_kind_of_input_gives_one_answer(key, algorithm, planted):
+    import pandas as pd
+    import polars as pl
+
+    dense = planted[0].to_scipy().toarray()
+    names = [f"f{j}" for j in range(dense.shape[1])]
+    int64 = sparse.csr_array(dense)
+    int64.indices, int64.indptr = int64.indices.astype(np.int64), int64.indptr.astype(np.int64)
+    inputs = [
+        dense,
+        dense.astype(float),
+        dense.tolist(),
+        sparse.csr_matrix(dense),
+        sparse.coo_array(dense.astype(np.float32)),
+        int64,
+        pd.DataFrame(dense, columns=names),
+        pl.DataFrame(dense, schema=names),
+    ]
+    expected = make(key, algorithm).fit(planted[0]).fit_.Theta
+    for X in inputs:
+        assert np.array_equal(make(key, algorithm).fit(X).fit_.Theta, expected)
+
+
+def test_fit_is_immutable(key, algorithm, planted):
+    fitted = make(key, algorithm).fit(planted[0]).fit_
+    with pytest.raises(AttributeError):
+        fitted.reason = "converged"
+    for array in (fitted.Theta, fitted.scores, fitted.expected_counts, fitted.state.n):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
+        ({"tol": -1.0}, "tol must be at least 0"),
+        ({"alpha": -1.0}, "alpha must be positive and finite; found -1.0"),
+        ({"alpha": [1.0, 2.0]}, "alpha must be a number or hold one number per component"),
+        ({"alpha": "often"}, "alpha must be 'auto', 'total-one'"),
+        ({"gamma": [0.5, 0.5]}, "gamma must be a number or hold one number per feature"),
+        ({"gamma": 0.0}, "gamma must be positive"),
+        ({"n_jobs": 0}, "n_jobs must be None or a non-zero whole number"),
+        ({"random_state": "today"}, "random_state must be"),
+        ({"blocks": [0, 1]}, "blocks"),
+    ],
+)
+def test_bad_options(key, algorithm, planted, options, message):
+    with pytest.raises(dcomp.InvalidParameter, match=message):
+        make(key, algorithm, **options).fit(planted[0])
+
+
+@pytest.mark.parametrize("K", [0, -3, 2.5, "ten", True])
+def test_bad_number_of_components(key, algorithm, planted, K):
+    with pytest.raises(dcomp.InvalidParameter, match="n_components must be a whole number"):
+        dcomp.DCA(K, model=key, algorithm=algorithm, verbose=0).fit(planted[0])
+
+
+def test_bad_counts(key, algorithm):
+    with pytest.raises(dcomp.InvalidCounts, match="found -1 at document 1, feature 0"):
+        make(key, algorithm).fit([[1, 2], [-1, 0]])
+    with pytest.raises(dcomp.InvalidCounts, match=r"found 0\.5 at document 0, feature 1"):
+        make(key, algorithm).fit([[1, 0.5], [1, 0]])
+    fitted = make(key, algorithm).fit([[1, 2], [1, 0]]).fit_
+    with pytest.raises(dcomp.InvalidCounts, match="2"):
+        fitted.transform([[1, 2, 3]])
+
+
+def test_resume_on_other_data_is_refused(key, algorithm, planted):
+    fitted = make(key, algorithm).fit(planted[0]).fit_
+    with pytest.raises(dcomp.InvalidCounts, match="only on the counts that it was fitted to"):
+        dcomp.fit(planted[0].rows(slice(0, 100)), fitted.model, resume=fitted)
+
+
+def test_the_algorithm_object_is_the_named_one(key, algorithm, planted):
+    by_name = make(key, algorithm).fit(planted[0]).fit_
+    by_object = make(key, ALGORITHMS[algorithm]()).fit(planted[0]).fit_
+    assert same(by_name, by_object)

@@ -1,0 +1,35 @@
+"""Data that many tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dcomp
+
+
+@pytest.fixture(scope="session")
+def planted() -> tuple[dcomp.Counts, np.ndarray]:
+    """300 documents of about 60 words from three components that share few words, and their Θ."""
+    rng = np.random.default_rng(7)
+    Theta = np.full((30, 3), 0.002)
+    for k in range(3):
+        Theta[10 * k : 10 * k + 10, k] = 0.094
+    Theta /= Theta.sum(axis=0)
+    m = rng.dirichlet([0.3] * 3, size=300)
+    lengths = rng.poisson(60, size=300)
+    W = np.array([rng.multinomial(n, Theta @ row) for n, row in zip(lengths, m, strict=True)])
+    W[17] = 0  # an empty document keeps its row
+    return dcomp.Counts.from_matrix(W), Theta
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The real data sets, or a skip that says where they were looked for."""
+    folder = Path(os.environ.get("DCOMP_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("real data not found at ../shared/data or DCOMP_DATA")
+    return folder

@@ -1,0 +1,33 @@
+"""Writes the golden files of the present format: run once per format version, then keep them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+import dcomp
+from dcomp.result.storage import VERSION
+
+
+def main() -> None:
+    W = np.random.default_rng(0).poisson(1.5, (12, 9))
+    new = W[:3] + 1
+    for cls in (dcomp.LDA, dcomp.GaP):
+        counts = dcomp.Counts.from_matrix(W, feature_names=[f"w{j}" for j in range(9)])
+        fitted = cls(3, verbose=0).fit(counts).fit_
+        path = Path(__file__).parent / f"v{VERSION}-{fitted.model.key}.dcomp"
+        dcomp.save(fitted, path)
+        expected = {
+            "model": fitted.model.key,
+            "objective": fitted.objective,
+            "Theta": fitted.Theta.tolist(),
+            "new": new.tolist(),
+            "scores": fitted.transform(new).tolist(),
+        }
+        path.with_suffix(".json").write_text(json.dumps(expected))
+
+
+if __name__ == "__main__":
+    main()

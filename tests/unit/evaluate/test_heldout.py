@@ -1,0 +1,92 @@
+"""Document completion: right on a case that can be worked out, fair between models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.data import halves, train_test
+from dcomp.evaluate import completion
+
+
+@pytest.fixture(scope="module")
+def split(planted):
+    return train_test(planted[0], 0.3, seed=2)
+
+
+def test_one_component_is_the_unigram_model(split):
+    train, test = split
+    model = dcomp.DCA(1, gamma=0.5, alpha=1.0, verbose=0).fit(train)
+    unigram = np.log((train.feature_totals + 0.5) / (train.n_tokens + 15))
+    _, second = halves(test, 0.5, seed=0)
+    expected = (second.feature_totals * unigram).sum() / second.n_tokens
+    assert model.score(test) == pytest.approx(expected, rel=1e-5)
+    assert model.perplexity(test) == pytest.approx(np.exp(-expected), rel=1e-5)
+
+
+def test_by_hand_for_two_components(split):
+    train, test = split
+    fitted = dcomp.DCA(2, gamma=0.5, verbose=0).fit(train).fit_
+    result = completion(fitted, test, seed=4)
+    first, second = halves(test, 0.5, seed=4)
+    p = fitted.transform(first).astype(float) @ fitted.Theta.T.astype(float)
+    by_hand = (second.to_scipy().toarray() * np.log(p)).sum(axis=1)
+    np.testing.assert_allclose(result.per_document, by_hand, rtol=1e-4, atol=1e-4)
+    assert result.n_tokens == second.n_tokens
+
+
+def test_the_right_number_of_components_wins(split):
+    train, test = split
+    scores = {K: dcomp.LDA(K, verbose=0).fit(train).score(test) for K in (1, 2, 3)}
+    assert scores[3] > scores[2] > scores[1]
+
+
+def test_gamma_poisson_is_comparable(split):
+    train, test = split
+    dm = dcomp.LDA(3, verbose=0).fit(train).completion(test)
+    gp = dcomp.GaP(3, verbose=0).fit(train).completion(test)
+    assert abs(dm.log_likelihood - gp.log_likelihood) < 0.02
+
+
+def test_standard_error_covers_other_splits(split):
+    """±2 standard errors of one draw of test documents cover the mean over many."""
+    train, _ = split
+    fitted = dcomp.LDA(3, verbose=0).fit(train).fit_
+    rng = np.random.default_rng(0)
+    Theta = fitted.Theta.astype(float) / fitted.Theta.sum(axis=0)
+    draws = []
+    for _ in range(60):
+        m = rng.dirichlet([0.3] * 3, size=40)
+        W = np.array([rng.multinomial(50, p / p.sum()) for p in m @ Theta.T])
+        draws.append(completion(fitted, W))
+    values = np.array([d.log_likelihood for d in draws])
+    errors = np.array([d.standard_error for d in draws])
+    assert errors.mean() == pytest.approx(values.std(ddof=1), rel=0.35)
+    assert (np.abs(values - values.mean()) < 2 * errors).mean() > 0.85
+
+
+def test_same_seed_same_score(split):
+    fitted = dcomp.LDA(3, verbose=0).fit(split[0]).fit_
+    assert (
+        completion(fitted, split[1]).log_likelihood
+        == completion(fitted, split[1], n_jobs=7).log_likelihood
+    )
+    assert (
+        completion(fitted, split[1], seed=1).log_likelihood
+        != completion(fitted, split[1]).log_likelihood
+    )
+
+
+def test_nothing_to_predict(split):
+    fitted = dcomp.LDA(2, verbose=0).fit(split[0]).fit_
+    with pytest.raises(dcomp.InvalidCounts, match="needs tokens to predict"):
+        completion(fitted, np.zeros((2, 30), int))
+    with pytest.raises(dcomp.InvalidParameter, match="fraction must lie between 0 and 1"):
+        completion(fitted, split[1], fraction=1.5)
+
+
+def test_one_document_has_no_standard_error(split):
+    result = completion(dcomp.LDA(2, verbose=0).fit(split[0]).fit_, split[1].rows([0]))
+    assert np.isnan(result.standard_error)
+    assert np.isfinite(result.log_likelihood)

@@ -1,0 +1,210 @@
+"""Files: whole or not there, and never believed before they are checked."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.result import storage
+from dcomp.result.atomic import atomic_write
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    counts = dcomp.Counts.from_matrix(
+        [[3, 1, 0, 2], [0, 1, 4, 0], [2, 2, 0, 1]],
+        feature_names=["é", "b", "c", "d"],
+        doc_ids=["x", "y", "z"],
+        blocks=["title", "title", "body", "body"],
+    )
+    return dcomp.GaP(2, exposure="total", verbose=0).fit(counts).fit_
+
+
+@pytest.fixture
+def path(fitted, tmp_path):
+    dcomp.save(fitted, tmp_path / "a.dcomp")
+    return tmp_path / "a.dcomp"
+
+
+def rewrite(path, change):
+    """The same archive with `change(name, bytes) -> bytes | None` applied to each member."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            new = change(name, content)
+            if new is not None:
+                archive.writestr(name, new)
+
+
+def edit_manifest(path, **changes):
+    def change(name, content):
+        if name != "manifest.json":
+            return content
+        return json.dumps(json.loads(content) | changes).encode()
+
+    rewrite(path, change)
+
+
+def test_everything_comes_back(fitted, path):
+    loaded = dcomp.load(path)
+    assert loaded.features == fitted.features
+    assert loaded.doc_ids == ("x", "y", "z")
+    assert loaded.model == fitted.model
+    assert loaded.reason == fitted.reason
+    assert loaded.seed == fitted.seed
+    assert list(loaded.history)[1:] == list(fitted.history)[1:]
+    np.testing.assert_array_equal(loaded.exposure, fitted.exposure)
+    np.testing.assert_array_equal(loaded.scores, fitted.scores)
+
+
+def test_every_truncation_is_an_error(path):
+    content = path.read_bytes()
+    for size in [0, 1, 10, 100, len(content) // 2, len(content) - 30, len(content) - 1]:
+        path.write_bytes(content[:size])
+        with pytest.raises(dcomp.InvalidFile, match=r"a\.dcomp"):
+            dcomp.load(path)
+
+
+def test_flipped_bytes_never_pass_silently(fitted, path):
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(content), 150):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        path.write_bytes(bytes(damaged))
+        try:
+            loaded = dcomp.load(path)
+        except dcomp.InvalidFile:
+            continue
+        # A byte that nothing depends on (a time stamp of the archive): the fit must be the same.
+        assert np.array_equal(loaded.Theta, fitted.Theta)
+        assert np.array_equal(loaded.scores, fitted.scores)
+
+
+def test_foreign_files(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("not a fit")
+    with pytest.raises(dcomp.InvalidFile, match="not a dcomp fit"):
+        dcomp.load(text)
+    other = tmp_path / "other.zip"
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    with pytest.raises(dcomp.InvalidFile, match="not a dcomp fit"):
+        dcomp.load(other)
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        dcomp.load(tmp_path / "absent.dcomp")
+
+
+def test_a_newer_format_says_to_upgrade(path):
+    edit_manifest(path, version=storage.VERSION + 1)
+    with pytest.raises(dcomp.InvalidFile, match="upgrade dcomp"):
+        dcomp.load(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "XX"},
+        {"arrays": ["c"]},
+        {"arrays": None},
+        {"algorithm": {"name": "magic"}},
+        {"algorithm": {"name": "mean-field", "max_inner": -1}},
+        {"history": [{"sweep": 1}]},
+        {"sweep": "many"},
+        {"version": "one"},
+    ],
+)
+def test_a_changed_manifest(path, changes):
+    edit_manifest(path, **changes)
+    with pytest.raises(dcomp.DcompError):
+        dcomp.load(path)
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, **options)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        npy(np.array([object()]), allow_pickle=True),
+        npy(np.full((3, 2), np.nan, np.float32)),
+        npy(np.zeros((3, 5), np.float32)),
+        npy(-np.ones((3, 2), np.float32)),
+        npy(np.zeros((3, 2), complex)),
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
+        b"'shape': (99999999999, 99999999), }" + b" " * 40 + b"\n",
+        b"rubbish",
+    ],
+    ids=["pickle", "nan", "shape", "negative", "complex", "huge", "rubbish"],
+)
+def test_a_hostile_array(path, content):
+    rewrite(path, lambda name, old: content if name == "c.npy" else old)
+    with pytest.raises(dcomp.InvalidFile):
+        dcomp.load(path)
+
+
+def test_a_failed_write_leaves_the_old_file(fitted, path, monkeypatch):
+    before = path.read_bytes()
+
+    def full_disk(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        dcomp.save(fitted, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["a.dcomp"]
+
+
+def test_a_killed_writer_leaves_the_old_file(tmp_path):
+    target = tmp_path / "x"
+    target.write_text("old")
+    pid = os.fork()
+    if pid == 0:
+        with atomic_write(target) as stream:
+            stream.write(b"half of the new")
+            stream.flush()
+            os._exit(9)
+    os.waitpid(pid, 0)
+    assert target.read_text() == "old"
+
+
+def test_the_file_is_as_readable_as_any_other(path):
+    plain = path.parent / "plain"
+    plain.write_text("x")
+    assert path.stat().st_mode == plain.stat().st_mode
+
+
+def test_bad_targets(fitted, tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        dcomp.save(fitted, tmp_path / "nowhere" / "a.dcomp")
+    with pytest.raises(IsADirectoryError):
+        dcomp.save(fitted, tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in GOLDEN.glob("*.dcomp")))
+def test_fits_of_earlier_versions_still_load(name):
+    loaded = dcomp.load(GOLDEN / name)
+    expected = json.loads((GOLDEN / name).with_suffix(".json").read_text())
+    assert loaded.model.key == expected["model"]
+    assert loaded.objective == pytest.approx(expected["objective"])
+    np.testing.assert_allclose(loaded.Theta, expected["Theta"], rtol=1e-6)
+    new = loaded.transform(np.array(expected["new"]))
+    np.testing.assert_allclose(new, expected["scores"], rtol=1e-3, atol=1e-5)
+
+
+def test_there_are_golden_files():
+    assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
