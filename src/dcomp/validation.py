@@ -33,7 +33,7 @@ def resolve_seed(random_state: Any) -> int:
     """A seed from scikit-learn's random_state: a number, a generator, or None for a fresh one."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, numbers.Integral) and random_state >= 0:
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))

@@ -190,5 +190,5 @@ def test_an_unobserved_block_is_not_evidence():
     np.testing.assert_allclose(scores[5:], blind[5:])
     bad = seen.copy()
     bad[7, 0] = 0
-    with pytest.raises(dcomp.InvalidCounts, match="exposure 0 .* must hold no counts"):
+    with pytest.raises(dcomp.InvalidCounts, match=r"exposure 0 .* must hold no counts"):
         dcomp.GaP(2, blocks=blocks, exposure=bad, verbose=0).fit(W)

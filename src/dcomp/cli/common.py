@@ -59,6 +59,8 @@ def one_line_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
+        for of_developers in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", of_developers)
         warnings.showwarning = show
         yield
 
@@ -94,12 +96,12 @@ class Source:
     def read(self) -> Counts:
         """The counts; blocks are given before rare features are left out."""
         from dcomp.io import read
+        from dcomp.io.files import text_lines
 
         options = {} if self.vocab is None else {"vocab": self.vocab}
         counts = read(self.path, format=self.format, **options)
         if self.blocks is not None:
-            lines = self.blocks.read_text(encoding="utf-8").splitlines()
-            counts = counts.with_blocks([line.strip() for line in lines])
+            counts = counts.with_blocks([line.strip() for _, line in text_lines(self.blocks)])
         if self.min_count > 1 or self.min_docs > 1:
             counts = counts.drop_rare(self.min_count, self.min_docs)
         return counts

@@ -33,9 +33,9 @@ def evaluate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score documents that the fit has not seen, by document completion.
+    """Score a fit on documents that it has not seen.
 
-    A random half of each document's tokens gives its scores, and the other half is predicted:
+    Document completion: a random half of each document's tokens gives its scores, and the other half is predicted:
     the perplexity of that half, with its standard error over documents. Lower is better. The
     bound is the fit's lower bound on the log-probability of the documents; it is no perplexity.
 

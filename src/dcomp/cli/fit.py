@@ -85,9 +85,9 @@ def fit(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Fit a model to counts or text, keep the fit, and show its components.
+    """Fit a model to a file of counts or text.
 
-    Ctrl-C keeps the last complete sweep: the fit is saved, the exit code is 130, and a line says
+    The fit is saved, and its components are shown. Ctrl-C keeps the last complete sweep: the fit is saved, the exit code is 130, and a line says
     how to go on. An existing file is replaced only with --force, or by the fit that resumes it.
 
     \b

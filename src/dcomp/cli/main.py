@@ -83,7 +83,8 @@ def explain(error: Exception) -> str:
     """
     usage = getattr(error, "format_message", None)  # typer's own errors
     if usage is not None:
-        text = f"{usage()} (see dcomp --help)"
+        place = getattr(getattr(error, "ctx", None), "command_path", "dcomp")
+        text = f"{usage()} (see {place} --help)"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, DcompError | OSError):

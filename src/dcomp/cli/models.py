@@ -7,7 +7,7 @@ from dcomp.cli.options import Json
 
 
 def models(as_json: Json = False) -> None:
-    """Show which models there are, and the algorithms that fit them.
+    """Show the models and the algorithms that fit them.
 
     \b
     Example:

@@ -51,10 +51,10 @@ def transform(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the scores of documents: a row per document, a column per component.
+    """Write the scores of documents as a table.
 
-    Scores are E[m] for DM (rows sum to 1) and E[l] for GP. Tokens of features that the fit does
-    not know are dropped, and stderr says how many.
+    A row per document, a column per component: E[m] for DM (rows sum to 1), E[l] for GP. Tokens
+    of features that the fit does not know are dropped, and stderr says how many.
 
     \b
     Example:
@@ -96,9 +96,9 @@ def _write(target: Path | None, documents: Counts, values: npt.NDArray[Any]) -> 
         if target.suffix.lower() == ".npy":
             np.save(stream, values, allow_pickle=False)
             return
-        with io.TextIOWrapper(stream, "utf-8", newline="", write_through=True) as text:
-            _write_csv(text, documents, values)
-            text.detach()
+        text = io.TextIOWrapper(stream, "utf-8", newline="")
+        _write_csv(text, documents, values)
+        text.detach()  # flushed, and left open for atomic_write
 
 
 def _write_csv(stream: Any, documents: Counts, values: npt.NDArray[Any]) -> None:

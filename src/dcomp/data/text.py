@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidCounts, InvalidParameter

@@ -270,7 +270,7 @@ class LDA(DCA):
 
 
 class GaP(DCA):
-    """Gamma-Poisson components: l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j); BJ06 (2), (13)–(16).
+    """Gamma-Poisson: l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j); BJ06 (2), (13)–(16).
 
     DCA with model "GP" and text's own prior for the loadings, γ = 0.05.
 

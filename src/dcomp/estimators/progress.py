@@ -13,7 +13,7 @@ from dcomp.inference.run import Callback
 
 @contextmanager
 def progress(verbose: int, max_iter: int, tol: float, label: str) -> Iterator[list[Callback]]:
-    """Callbacks that draw a bar while the block runs; none with verbose = 0 or without a terminal."""
+    """Callbacks that draw a bar while the block runs; none if silent or not on a terminal."""
     if verbose < 1 or not sys.stderr.isatty():
         yield []
         return

@@ -99,7 +99,7 @@ class MeanField:
             raise NumericalFailure(
                 f"the bound must be finite; it is {objective} in sweep {state.sweep + 1}"
             )
-        model, capped = state.model, ()
+        model, capped = state.model, tuple[str, ...]()
         if state.sweep >= self.learn_after:
             model, capped = learn_scores(model, stats.log_scores, stats.mean_scores, stats.n_docs)
         inner_updates = stats.n_updates / stats.n_docs

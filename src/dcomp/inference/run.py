@@ -56,7 +56,8 @@ def run(
             info = replace(info, change=change, seconds=time.perf_counter() - started)
             history.append(info)
             state = next_state
-            if any([callback(info) for callback in callbacks]):
+            answers = [callback(info) for callback in callbacks]  # all of them, always
+            if any(answers):
                 reason = CALLBACK
                 break
             if state.sweep >= algorithm.min_sweeps and stopping.is_met(history):

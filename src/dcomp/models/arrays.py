@@ -45,8 +45,9 @@ def component_vector(name: str, value: npt.ArrayLike, n_components: int) -> Floa
     return read_only(np.broadcast_to(array, (n_components,)).copy())
 
 
-def equal_fields(self: Any, other: object) -> bool:
+def equal_fields(self: Any, other: Any) -> bool:
     """Equality of dataclasses that hold arrays."""
     if type(self) is not type(other):
         return False
-    return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+    names = [f.name for f in fields(self)]
+    return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)

@@ -46,7 +46,7 @@ class Model(Protocol):
     @property
     def n_components(self) -> int: ...
 
-    def with_scores(self, **changes: FloatArray) -> Self:
+    def with_scores(self, **changes: Any) -> Self:
         """The same model with other hyper-parameters of the scores."""
         ...
 

@@ -6,7 +6,7 @@ BJ06 IV.C, equation (4); with blocks, one multinomial per block with shared scor
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +100,7 @@ class DirichletMultinomial:
         """K."""
         return self.scores.n_components
 
-    def with_scores(self, **changes: FloatArray) -> DirichletMultinomial:
+    def with_scores(self, **changes: Any) -> DirichletMultinomial:
         """The same model with other hyper-parameters of the scores."""
         return replace(self, scores=replace(self.scores, **changes))
 

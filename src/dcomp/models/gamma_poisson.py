@@ -6,7 +6,7 @@ BJ06 IV.A, equation (2), with an exposure e_ig per document and block (1 unless 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +117,7 @@ class GammaPoisson:
         """K."""
         return self.scores.n_components
 
-    def with_scores(self, **changes: FloatArray) -> GammaPoisson:
+    def with_scores(self, **changes: Any) -> GammaPoisson:
         """The same model with other hyper-parameters of the scores."""
         return replace(self, scores=replace(self.scores, **changes))
 
@@ -126,9 +126,11 @@ class GammaPoisson:
 
         Σ_j w_j log e − Σ_j ln w_j! for the bag; the sequence has −Σ_g ln L_g! instead.
         """
-        constant = observed.log_exposure_of_words()
+        constant: FloatArray = observed.log_exposure_of_words()
         constant -= gammaln(observed.block_totals + 1.0).sum(axis=1)
-        return constant + observed.counts.log_combinatoric() if combinatoric else constant
+        if combinatoric:
+            constant += observed.counts.log_combinatoric()
+        return constant
 
     def log_likelihood(
         self,

@@ -82,7 +82,7 @@ def log_dirichlet_density(
 
     K = Theta.shape[1]
     totals = np.bincount(blocks, weights=gamma)
-    constant = K * float(gammaln(totals).sum() - gammaln(gamma).sum())
+    constant = float(K * (gammaln(totals).sum() - gammaln(gamma).sum()))
     return constant + float(((gamma - 1)[:, None] * np.log(Theta)).sum())
 
 

@@ -29,7 +29,7 @@ class Observations:
 
     @classmethod
     def build(cls, counts: Counts, exposure: Any = None) -> Observations:
-        """`exposure`: None (1 everywhere), "total" (document length), or an array (I,) or (I, G)."""
+        """`exposure`: None (1 everywhere), "total" (document length), or numbers (I,) or (I, G)."""
         if exposure is None:
             return cls(counts)
         if isinstance(exposure, str):

@@ -1,4 +1,4 @@
-"""The word side that the models share: log-likelihood of counts given scores, and its simulation."""
+"""The word side that the models share: log-likelihood of counts given scores, simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def word_log_likelihood(counts: Counts, scores: FloatArray, Theta: FloatArray) -
     """Σ_j w_ij log (Θ s_i)_j per document."""
     documents = np.repeat(np.arange(counts.n_docs), np.diff(counts.indptr))
     terms = counts.data * np.log(word_means(counts, scores, Theta))
-    return np.bincount(documents, weights=terms, minlength=counts.n_docs)
+    totals = np.bincount(documents, weights=terms, minlength=counts.n_docs)
+    return totals.astype(np.float64)
 
 
 def draw_words(

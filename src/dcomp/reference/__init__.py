@@ -1,1 +1,1 @@
-"""The algorithms again in plain NumPy: what a newcomer reads, and what the kernels are tested on."""
+"""The algorithms in plain NumPy: what a newcomer reads, and what the kernels are tested on."""

@@ -113,7 +113,7 @@ class Fit:
 
     def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
         """Allocation weights of the loadings, as the kernels take them."""
-        how = treatment or getattr(self.algorithm, "loadings", "mean")
+        how = treatment or str(getattr(self.algorithm, "loadings", "mean"))
         return Weights.build(self.model, self.features, self.state.n, how, n_threads)
 
     def fold_in(
