@@ -4,6 +4,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -38,13 +42,18 @@ Rows<T> padded_rows(const Matrix<T>& m, std::int64_t K) {
   return r;
 }
 
-// A new NumPy array of that shape on cache lines, not initialised.
+// A new NumPy array of that shape, not initialised. Its rows are gathered at random, so large ones
+// ask for large pages: fewer misses of the address translation.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<2>> new_matrix(std::int64_t n_rows, std::int64_t width) {
+  constexpr std::align_val_t kPage{std::size_t{1} << 21};
   const auto r = static_cast<std::size_t>(n_rows), w = static_cast<std::size_t>(width);
-  auto* data = static_cast<T*>(::operator new(r * w * sizeof(T) + 64, std::align_val_t{64}));
-  nb::capsule owner(
-      data, [](void* p) noexcept { ::operator delete(p, std::align_val_t{64}); });
+  const std::size_t bytes = r * w * sizeof(T) + 64;
+  auto* data = static_cast<T*>(::operator new(bytes, kPage));
+#if defined(__linux__)
+  if (bytes >= static_cast<std::size_t>(kPage)) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+  nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, kPage); });
   return {data, {r, w}, owner};
 }
 

@@ -18,6 +18,8 @@ CorpusIndex::CorpusIndex(const CsrView& W) {
   const auto nnz = static_cast<std::size_t>(W.indptr[W.n_docs]);
   document_.resize(nnz);
   place_.resize(nnz);
+  total_.resize(static_cast<std::size_t>(W.n_features), 0.0);
+  for (std::size_t p = 0; p < nnz; ++p) total_[W.indices[p]] += W.data[p];
   std::vector<std::int32_t> cursor(static_cast<std::size_t>(W.n_features), 0);
   for (std::int64_t first = 0; first < W.n_docs;) {
     std::int64_t last = first;

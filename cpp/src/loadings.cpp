@@ -82,6 +82,9 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const double
   pass.gamma = gamma;
   pass.block = block;
   pass.log_total = {total.data(), n_blocks, n.width, Theta.stride};
+  std::vector<double> is_real(static_cast<std::size_t>(Theta.stride), 0.0);
+  std::fill_n(is_real.begin(), n.width, 1.0);
+  pass.is_real = is_real.data();
   pass.Theta = Theta;
   pass.log_scale = log_scale;
   const std::int64_t tasks = (n.n_rows + kRowsPerTask - 1) / kRowsPerTask;

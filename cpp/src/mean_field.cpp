@@ -163,6 +163,7 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
 
   for (const Slab& slab : index.slabs()) {
     DocumentPass<T> documents = document_pass(input, prior, c_in, c_out);
+    documents.log_scale = nullptr;
     documents.e_out = {e.get(), slab.last_doc - slab.first_doc, K, padded};
     documents.weight_out = weight.get();
     documents.place = index.place();
@@ -186,6 +187,8 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
                index.start(s + 1) - slab.first_entry, workers[worker].sum);
     });
   }
+  for (std::int64_t j = 0; j < input.W.n_features; ++j)
+    total.bound += index.total(j) * input.log_scale[j];
   return total;
 }
 

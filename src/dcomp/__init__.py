@@ -6,6 +6,8 @@
 (2, 3)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from dcomp import data, evaluate, inference, models
 from dcomp.data import Counts, as_counts
 from dcomp.errors import (
@@ -18,10 +20,12 @@ from dcomp.errors import (
     NumericalFailure,
     UnsupportedCombination,
 )
-from dcomp.estimators import DCA, LDA, GaP
 from dcomp.io import read
 from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
+
+if TYPE_CHECKING:
+    from dcomp.estimators import DCA, LDA, GaP
 
 __version__ = package_version()
 
@@ -49,3 +53,16 @@ __all__ = [
     "read",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators come when they are asked for: scikit-learn takes a second to import.
+    if name in ("DCA", "LDA", "GaP"):
+        from dcomp import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'dcomp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "DCA", "LDA", "GaP"])

@@ -40,6 +40,8 @@ class CorpusIndex {
   std::int64_t start(std::int64_t slot) const { return start_[slot]; }
   // Feature order -> document, counted from the slab's first.
   const std::int32_t* document() const { return document_.data(); }
+  // Total count of a feature.
+  double total(std::int64_t j) const { return total_[j]; }
   // CSR order -> place in feature order, counted from the slab's first entry.
   const std::int32_t* place() const { return place_.data(); }
 
@@ -51,6 +53,7 @@ class CorpusIndex {
   std::vector<std::int32_t> feature_;
   std::vector<std::int64_t> start_;
   std::vector<std::int32_t> document_, place_;
+  std::vector<double> total_;
   std::int64_t max_slab_docs_ = 0, max_slab_entries_ = 0;
 };
 

@@ -13,6 +13,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace dcomp::DCOMP_ISA {
 
 #if defined(__AVX512F__)
@@ -57,7 +61,7 @@ inline void store(T* p, Vec<T> v) {
 }
 template <class T>
 inline Vec<T> broadcast(T x) {
-  return Vec<T>{} + x;
+  return x - Vec<T>{};  // not x + 0, which is no copy where x is -0
 }
 template <class T>
 inline Vec<T> max(Vec<T> a, Vec<T> b) {
@@ -68,29 +72,46 @@ inline Vec<T> min(Vec<T> a, Vec<T> b) {
   return a < b ? a : b;
 }
 
-// Horizontal sum by halving; the order is fixed, so the result does not depend on the caller.
-template <class T, int Bytes>
-struct Halving {
-  typedef T whole __attribute__((vector_size(Bytes)));
-  typedef T half __attribute__((vector_size(Bytes / 2)));
-  static T sum(const whole& v) {
-    half low, high;
-    std::memcpy(&low, &v, sizeof low);
-    std::memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
-    if constexpr (Bytes / 2 == 2 * sizeof(T)) {
-      const half both = low + high;
-      return both[0] + both[1];
-    } else {
-      return Halving<T, Bytes / 2>::sum(low + high);
-    }
-  }
+// Loads kLanes<double> numbers of type T as doubles, and the way back.
+template <class T>
+struct HalfOf {
+  typedef T type __attribute__((vector_size(kLanes<double> * sizeof(T))));
 };
 template <class T>
+inline Vec<double> load_double(const T* p) {
+  typename HalfOf<T>::type v;
+  std::memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, Vec<double>);
+}
+template <class T>
+inline void store_double(T* p, Vec<double> v) {
+  const auto narrow = __builtin_convertvector(v, typename HalfOf<T>::type);
+  std::memcpy(p, &narrow, sizeof narrow);
+}
+
+// Horizontal sum by halving; the order is fixed, so the result does not depend on the caller.
+template <class T>
 inline T sum(Vec<T> v) {
-  if constexpr (kVectorBytes == 2 * sizeof(T))
-    return v[0] + v[1];
+#if defined(__AVX512F__)
+  typedef T Half __attribute__((vector_size(32)));
+  const auto bits = reinterpret_cast<__m512d>(v);
+  const Half half = reinterpret_cast<Half>(_mm512_castpd512_pd256(bits)) +
+                    reinterpret_cast<Half>(_mm512_extractf64x4_pd(bits, 1));
+#elif defined(__AVX2__)
+  const Vec<T> half = v;
+#endif
+#if defined(__AVX2__)
+  typedef T Quarter __attribute__((vector_size(16)));
+  const auto half_bits = reinterpret_cast<__m256d>(half);
+  const Quarter q = reinterpret_cast<Quarter>(_mm256_castpd256_pd128(half_bits)) +
+                    reinterpret_cast<Quarter>(_mm256_extractf128_pd(half_bits, 1));
+#else
+  const Vec<T> q = v;
+#endif
+  if constexpr (sizeof(T) == 8)
+    return q[0] + q[1];
   else
-    return Halving<T, kVectorBytes>::sum(v);
+    return (q[0] + q[2]) + (q[1] + q[3]);
 }
 
 }  // namespace dcomp::DCOMP_ISA

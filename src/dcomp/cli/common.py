@@ -54,7 +54,7 @@ def console() -> Console:
 def one_line_warnings() -> Iterator[None]:
     """Warnings inside the block come out as single lines on stderr."""
 
-    def show(message: Warning | str, *rest: object) -> None:
+    def show(message: Warning | str, *rest: Any, **options: Any) -> None:
         say(f"warning: {message}")
 
     with warnings.catch_warnings():
@@ -140,15 +140,3 @@ def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
             "the fit does not know their features"
         )
     return counts, dropped
-
-
-def exposure_for(fit: Fit, exposure: str | None) -> str | None:
-    """The exposure of new documents; a fit with one demands one."""
-    from dcomp.errors import InvalidParameter
-
-    if exposure is None and fit.exposure is not None:
-        raise InvalidParameter(
-            "this fit was made with an exposure per document: give --exposure total, or use "
-            "dcomp.load and exposure= in Python"
-        )
-    return exposure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import Source, counts_for, exposure_for, print_json, say
+from dcomp.cli.common import Source, counts_for, print_json, say
 from dcomp.cli.options import Exposure, FitFile, Format, Input, Jobs, Json, Quiet, Seed, Vocab
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ def evaluate(
 ) -> None:
     """Score a fit on documents that it has not seen.
 
-    Document completion: a random half of each document's tokens gives its scores, and the other half is predicted:
-    the perplexity of that half, with its standard error over documents. Lower is better. The
-    bound is the fit's lower bound on the log-probability of the documents; it is no perplexity.
+    Document completion: a random half of each document's tokens gives its scores, and the other
+    half is predicted. Shown are the perplexity of that half (lower is better) and its standard
+    error over documents; and, beside it, the lower bound on the documents' log-probability,
+    which is no perplexity.
 
     \b
     Example:
@@ -48,7 +49,6 @@ def evaluate(
     from dcomp.result import load
 
     fitted = load(fit)
-    exposure = exposure_for(fitted, exposure)
     counts, dropped = counts_for(fitted, Source(input, format, vocab), quiet)
     score = completion(fitted, counts, exposure=exposure, fraction=fraction, seed=seed, n_jobs=jobs)
     bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens

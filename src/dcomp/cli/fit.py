@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def _option(*names: str, help: str, metavar: str | None = None, default: Any = False) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, show_default=default)
+    # Paths are not checked for being readable: using them says more.
+    return typer.Option(*names, help=help, metavar=metavar, show_default=default, readable=False)
 
 
 def fit(
@@ -87,8 +88,9 @@ def fit(
 ) -> None:
     """Fit a model to a file of counts or text.
 
-    The fit is saved, and its components are shown. Ctrl-C keeps the last complete sweep: the fit is saved, the exit code is 130, and a line says
-    how to go on. An existing file is replaced only with --force, or by the fit that resumes it.
+    The fit is saved, and its components are shown. Ctrl-C keeps the last complete sweep: the fit
+    is saved, a line says how to go on, and the exit code is 130. An existing file is replaced
+    only with --force, or by the fit that resumes it.
 
     \b
     Example:

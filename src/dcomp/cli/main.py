@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 failed (a file, the data, the numbers), 2 wrong usage, 130
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -53,6 +54,9 @@ def dcomp(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a word that the terminal cannot show is no error
+            stream.reconfigure(errors="backslashreplace")
     try:
         words = None if arguments is None else list(arguments)
         code = app(args=words, prog_name="dcomp", standalone_mode=False)

@@ -11,10 +11,13 @@ Input = Annotated[
     Path,
     typer.Argument(
         metavar="INPUT",
+        readable=False,  # reading it says more
         help="File of counts or text (.gz, .bz2, .xz too), or a folder of .txt files.",
     ),
 ]
-FitFile = Annotated[Path, typer.Argument(metavar="FIT", help="File written by dcomp fit.")]
+FitFile = Annotated[
+    Path, typer.Argument(metavar="FIT", readable=False, help="Written by dcomp fit.")
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -26,7 +29,9 @@ Format = Annotated[
 ]
 Vocab = Annotated[
     Path | None,
-    typer.Option("--vocab", metavar="FILE", help="Names of the features, one per line."),
+    typer.Option(
+        "--vocab", metavar="FILE", readable=False, help="Names of the features, one per line."
+    ),
 ]
 Exposure = Annotated[
     str | None,

@@ -62,8 +62,8 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
         f"{counts.n_features:,} features, {counts.n_tokens:,} tokens",
         f"{fit.model.key}, {fit.n_components} components, {fit.algorithm.name}: "
         f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
-        f"{fit.algorithm.objective_name} {fit.objective:,.1f}, {fit.objective / tokens:.4f} per "
-        "token (of the training documents: not a perplexity)",
+        f"{fit.algorithm.objective_name} {fit.objective:,.1f}, of which the documents "
+        f"{fit.history.rows[-1].documents / tokens:.4f} per token (not a perplexity)",
     ]
     for name, values in priors(fit).items():
         how = "learned" if name in fit.model.scores.learned else "given"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from dcomp.cli.common import Source, check_output, counts_for, exposure_for
+from dcomp.cli.common import Source, check_output, counts_for
 from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Quiet, Vocab
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="CSV file, or .npy; stdout unless given, or with -."
+        "--output",
+        "-o",
+        metavar="FILE",
+        readable=False,
+        help="CSV file, or .npy; stdout unless given, or with -.",
     ),
 ]
 AsCounts = Annotated[
@@ -67,7 +71,6 @@ def transform(
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
     fitted = load(fit)
-    exposure = exposure_for(fitted, exposure)
     documents, _ = counts_for(fitted, Source(input, format, vocab), quiet)
     folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
     values: npt.NDArray[Any] = folded.c if counts or rounded else folded.scores

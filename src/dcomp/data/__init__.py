@@ -11,15 +11,15 @@ from dcomp.data.counts import Counts
 from dcomp.data.datasets import docstrings
 from dcomp.data.features import FeatureSpace
 from dcomp.data.split import halves, train_test
-from dcomp.data.text import STOP_WORDS, bag, tokenize
+from dcomp.data.text import bag, english_stop_words, tokenize
 
 __all__ = [
-    "STOP_WORDS",
     "Counts",
     "FeatureSpace",
     "as_counts",
     "bag",
     "docstrings",
+    "english_stop_words",
     "halves",
     "tokenize",
     "train_test",

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 
 from dcomp.data.counts import Counts
-from dcomp.data.text import STOP_WORDS, bag
+from dcomp.data.text import bag, english_stop_words
 
 _PACKAGES = ("numpy", "scipy", "sklearn")
 _SHORTEST = 200  # characters; shorter docstrings say too little to have a theme
-_NOT_PUBLIC = re.compile(r"_|tests?$|testing$|conftest$|setup$|externals$|experimental$|f2py$")
+# Deprecated modules are named here: they warn at their first import only.
+_NOT_PUBLIC = re.compile(
+    r"_|tests?$|testing$|conftest$|setup$|externals$|experimental$|f2py$|distutils$|odr$|misc$"
+)
 _CLUTTER = """
     parameter parameters param return returns returned raise raises array arrays like default
     defaults optional int float bool str string none true false see also note notes example
@@ -47,12 +50,14 @@ def docstrings() -> tuple[Counts, list[str]]:
     """
     texts: dict[str, str] = {}
     with _silence():
-        for package in _PACKAGES:
-            texts.update(_package_docstrings(package))
+        # All imports come first: importing one library can add names to another.
+        modules = [_public_modules(package) for package in _PACKAGES]
+        for of_package in modules:
+            texts.update(_package_docstrings(of_package))
     names = sorted(texts)
     counts = bag(
         (prose(texts[name]) for name in names),
-        stop_words=STOP_WORDS | set(_CLUTTER.split()),
+        stop_words=english_stop_words() | set(_CLUTTER.split()),
         min_count=10,
         min_docs=5,
         max_docs=0.3,
@@ -88,12 +93,12 @@ def _silence() -> Iterator[None]:
         yield
 
 
-def _package_docstrings(package: str) -> dict[str, str]:
+def _package_docstrings(modules: list[ModuleType]) -> dict[str, str]:
     """Give the docstrings by qualified name: each object, and each text, once."""
     found: dict[str, str] = {}
     seen_objects: set[int] = set()
     seen_texts: set[str] = set()
-    candidates = [pair for module in _public_modules(package) for pair in _members(module)]
+    candidates = [pair for module in modules for pair in _members(module)]
     for name, thing in sorted(candidates, key=_familiarity):
         if id(thing) in seen_objects:
             continue
@@ -116,8 +121,9 @@ def _public_modules(package: str) -> list[ModuleType]:
     modules, waiting = [], [package]
     while waiting:
         name = waiting.pop()
-        module = _quietly(importlib.import_module, name)
-        if not isinstance(module, ModuleType):
+        try:
+            module = importlib.import_module(name)
+        except (Exception, SystemExit):
             continue
         modules.append(module)
         for info in pkgutil.iter_modules(getattr(module, "__path__", ())):

@@ -12,14 +12,23 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidCounts, InvalidParameter
 
-STOP_WORDS: frozenset[str] = frozenset(ENGLISH_STOP_WORDS)
-
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+
+
+def english_stop_words() -> frozenset[str]:
+    """Words too common to have a theme: scikit-learn's English list.
+
+    >>> "the" in english_stop_words()
+    True
+    """
+    # Imported here because it takes longer than everything else that reading a file needs.
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
 
 
 def tokenize(text: str, *, lower: bool = True) -> list[str]:
@@ -36,7 +45,7 @@ def tokenize(text: str, *, lower: bool = True) -> list[str]:
 def bag(
     texts: Iterable[str],
     *,
-    stop_words: Collection[str] | None = STOP_WORDS,
+    stop_words: Collection[str] | str | None = "english",
     min_count: int = 1,
     min_docs: int = 1,
     max_docs: float = 1.0,
@@ -44,7 +53,8 @@ def bag(
 ) -> Counts:
     """Count the words of each text. The features are the words kept, sorted.
 
-    Kept are words of two characters or more that are not stop words, appear `min_count` times or
+    Kept are words of two characters or more that are not stop words ("english", a set of words or
+    None), appear `min_count` times or
     more, in `min_docs` texts or more and in `max_docs` texts or fewer (a float up to 1.0 is a
     share of the texts, an int a number of them). A text left without words keeps its row.
 
@@ -55,9 +65,11 @@ def bag(
     if isinstance(texts, str):
         raise InvalidCounts("texts must be a sequence of texts; found one string")
     if isinstance(stop_words, str):
-        raise InvalidParameter(
-            f"stop_words must be a set of words or None; found the string {stop_words!r}"
-        )
+        if stop_words != "english":
+            raise InvalidParameter(
+                f"stop_words must be 'english', a set of words or None; found {stop_words!r}"
+            )
+        stop_words = english_stop_words()
     counts = Counts.from_tokens(_tokenized(texts), doc_ids=doc_ids)
     stop = frozenset(stop_words or ())
     most = _most_docs(max_docs, counts.n_docs)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcomp import validation
 from dcomp.data import Counts, as_counts
-from dcomp.errors import InvalidCounts, InvalidParameter
+from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import Algorithm
@@ -137,9 +137,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own.
         """
         check_is_fitted(self, "fit_")
-        return self.fit_.transform(
-            self._counts(X), exposure=self._new_exposure(exposure), n_jobs=self.n_jobs
-        )
+        return self.fit_.transform(self._counts(X), exposure=exposure, n_jobs=self.n_jobs)
 
     def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
         """Document completion on held-out documents, with its standard error."""
@@ -147,7 +145,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return completion(
             self.fit_,
             self._counts(X),
-            exposure=self._new_exposure(exposure),
+            exposure=exposure,
             seed=seed,
             n_jobs=self.n_jobs,
         )
@@ -181,16 +179,6 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return self.fit_.n_components
-
-    def _new_exposure(self, exposure: Any) -> Any:
-        # "total" is a rule and holds for new documents too; an array belongs to the training ones.
-        if exposure is None and isinstance(self.exposure, str):
-            return self.exposure
-        if exposure is None and self.exposure is not None:
-            raise InvalidParameter(
-                "the model was fitted with an exposure per document: give exposure= for these too"
-            )
-        return exposure
 
     def _counts(self, X: Any, reset: bool = False) -> Counts:
         if isinstance(X, Counts) or _is_token_lists(X):

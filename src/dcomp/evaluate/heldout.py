@@ -21,6 +21,7 @@ from dcomp.data import halves
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.executors import LocalExecutor
 from dcomp.inference.mean_field import fold_in
+from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
 
@@ -78,14 +79,14 @@ def completion(
     if second.n_tokens == 0:
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
-    seen = observed.thinned(first, fraction) if fit.model.has_exposure else fit.observe(first)
+    seen = observed.thinned(first, fraction) if fit.model.has_exposure else Observations(first)
     folded = fold_in(fit.model, seen, fit.weights(n_threads=threads), threads)
     # θ ∝ n + γ is E[θ] both for "mean" and for q(θ) = Dirichlet(n + γ).
     treatment = "map" if getattr(fit.algorithm, "loadings", "") == "map" else "mean"
     mean_theta = fit.weights(treatment, threads)
     per_document = np.empty(second.n_docs)
     _core.log_predictive(
-        fit.observe(second).corpus,
+        Observations(second).corpus,
         mean_theta.Theta,
         mean_theta.log_scale,
         np.ascontiguousarray(folded.scores),

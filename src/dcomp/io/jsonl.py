@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dcomp.data.counts import Counts
-from dcomp.data.text import STOP_WORDS, bag
+from dcomp.data.text import bag
 from dcomp.errors import InvalidFile
 from dcomp.io.files import StrPath, text_lines
 
@@ -18,7 +18,7 @@ def read_jsonl(
     *,
     text: str = "text",
     id: str = "id",
-    stop_words: Collection[str] | None = STOP_WORDS,
+    stop_words: Collection[str] | str | None = "english",
     min_count: int = 1,
     min_docs: int = 1,
     max_docs: float = 1.0,

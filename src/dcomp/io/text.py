@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from dcomp.data.counts import Counts
-from dcomp.data.text import STOP_WORDS, bag
+from dcomp.data.text import bag
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.files import StrPath, text_lines
 
@@ -14,7 +14,7 @@ from dcomp.io.files import StrPath, text_lines
 def read_text(
     path: StrPath,
     *,
-    stop_words: Collection[str] | None = STOP_WORDS,
+    stop_words: Collection[str] | str | None = "english",
     min_count: int = 1,
     min_docs: int = 1,
     max_docs: float = 1.0,

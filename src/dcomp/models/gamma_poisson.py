@@ -142,7 +142,7 @@ class GammaPoisson:
     ) -> FloatArray:
         """log p(w | l, Θ) per document; without the combinatoric term, of the word sequence."""
         words = word_log_likelihood(observed.counts, scores, Theta)
-        mean_total = observed.total_exposure * scores.sum(axis=1)
+        mean_total: FloatArray = observed.total_exposure * scores.sum(axis=1)
         return words - mean_total + self.log_constant(observed, combinatoric=combinatoric)
 
     def log_joint(

@@ -43,6 +43,7 @@ class Fit:
     features: FeatureSpace
     doc_ids: tuple[str, ...] | None
     exposure: FloatArray | None  # (I, G) of the training documents, None for 1
+    exposure_rule: str | None  # "total" where that made it: it holds for new documents too
     seed: int
     provenance: Provenance
 
@@ -103,13 +104,18 @@ class Fit:
         return read_only(scores.astype(self.state.c.dtype))
 
     def observe(self, X: Any, exposure: Any = None) -> Observations:
-        """New documents in this fit's feature space; features are matched by name where named."""
+        """New documents in this fit's feature space; features are matched by name where named.
+
+        A fit made with exposure "total" applies it to new documents; one made with numbers asks
+        for theirs.
+        """
         counts, _ = as_counts(X).aligned_to(self.features)
-        if exposure is not None and not self.model.has_exposure:
-            raise UnsupportedCombination(
-                f"exposure has no meaning for model {self.model.key}, which conditions on lengths"
+        exposure = self.exposure_rule if exposure is None else exposure
+        if exposure is None and self.exposure is not None:
+            raise InvalidParameter(
+                "the model was fitted with an exposure per document: give exposure= for these too"
             )
-        return Observations.build(counts, exposure)
+        return _observations(counts, self.model, exposure)
 
     def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
         """Allocation weights of the loadings, as the kernels take them."""
@@ -201,12 +207,10 @@ def fit(
     """
     counts = as_counts(counts)
     algorithm = algorithm or MeanField()
+    if resume is not None and exposure is None:
+        exposure = resume.exposure_rule or resume.exposure
     registry.check(model, algorithm)
-    if exposure is not None and not model.has_exposure:
-        raise UnsupportedCombination(
-            f"exposure has no meaning for model {model.key}, which conditions on document lengths"
-        )
-    observed = Observations.build(counts, exposure)
+    observed = _observations(counts, model, exposure)
     provenance = Provenance.of(counts)
     earlier = None
     if resume is not None:
@@ -231,9 +235,18 @@ def fit(
         counts.features,
         counts.doc_ids,
         observed.exposure,
+        exposure if isinstance(exposure, str) else None,
         seed if resume is None else resume.seed,
         provenance,
     )
+
+
+def _observations(counts: Counts, model: Model, exposure: Any) -> Observations:
+    if exposure is not None and not model.has_exposure:
+        raise UnsupportedCombination(
+            f"exposure has no meaning for model {model.key}, which conditions on document lengths"
+        )
+    return Observations.build(counts, exposure)
 
 
 def _check_same_data(resume: Fit, provenance: Provenance) -> None:

@@ -64,6 +64,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         "sweep": fit.state.sweep,
         "reason": fit.reason,
         "seed": fit.seed,
+        "exposure_rule": fit.exposure_rule,
         "provenance": asdict(fit.provenance),
         "history": [asdict(row) for row in fit.history.rows],
         "arrays": sorted(arrays),
@@ -135,6 +136,7 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         features,
         None if names["documents"] is None else tuple(map(str, names["documents"])),
         arrays.get("exposure"),
+        None if manifest["exposure_rule"] is None else str(manifest["exposure_rule"]),
         int(manifest["seed"]),
         Provenance(**manifest["provenance"]),
     )

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from dcomp.data import STOP_WORDS, docstrings
+from dcomp.data import docstrings, english_stop_words
 from dcomp.data.datasets import prose
 
 
@@ -36,7 +36,9 @@ def test_content(corpus):
     counts, _ = corpus
     words = set(counts.features.names)
     assert {"matrix", "fourier", "regression", "eigenvalues"} <= words
-    assert not words & (STOP_WORDS | {"parameters", "returns", "default", "optional", "see"})
+    assert not words & (
+        english_stop_words() | {"parameters", "returns", "default", "optional", "see"}
+    )
     ids = set(counts.doc_ids)
     assert {"numpy.linalg.svd", "scipy.optimize.minimize", "numpy.absolute"} <= ids
     assert "sklearn.decomposition.PCA.fit_transform" in ids

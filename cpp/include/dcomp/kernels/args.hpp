@@ -28,7 +28,7 @@ template <class T>
 struct DocumentPass {
   CsrView W;
   Rows<const T> Theta;
-  const double* log_scale = nullptr;
+  const double* log_scale = nullptr;  // null where the caller adds its sum over all documents
   PriorView<T> prior;
   Rows<const T> c_in;
   Rows<T> c_out;
@@ -72,6 +72,7 @@ struct LoadingPass {
   const double* gamma = nullptr;         // (J)
   const std::int32_t* block = nullptr;   // (J)
   Rows<const double> log_total;          // (G, padded): log of the total, or its digamma for vb
+  const double* is_real = nullptr;  // (padded): 1 for a component, 0 for padding
   Rows<T> Theta;
   double* log_scale = nullptr;  // (J)
 };

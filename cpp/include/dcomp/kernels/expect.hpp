@@ -31,40 +31,50 @@ inline double allocation_weights(const PriorView<T>& prior, Scratch<T>& s) {
 }
 
 // c_k = e_k sum_j (w_j / Z_j) theta_jk; returns sum_k |change|.
+// Padding stays 0, because the padding of Theta is.
 template <class T>
-inline double update_c(std::int64_t n_components, Scratch<T>& s) {
-  double change = 0;
-  for (std::int64_t k = 0; k < n_components; ++k) {
-    const T c = static_cast<T>(static_cast<double>(s.e[k]) * s.sum[k]);
-    const T difference = c - s.c[k];
-    change += static_cast<double>(difference < 0 ? -difference : difference);
-    s.c[k] = c;
+inline double update_c(std::int64_t padded, Scratch<T>& s) {
+  Vec<double> change{};
+  for (std::int64_t k = 0; k < padded; k += kLanes<double>) {
+    const Vec<double> c = load_double(s.e + k) * load(s.sum + k);
+    const Vec<double> difference = c - load_double(s.c + k);
+    change += difference < 0.0 ? -difference : difference;
+    store_double(s.c + k, c);
   }
-  return change;
+  return sum<double>(change);
 }
 
-// z_p -> weight_p = w_p / z_p for the entries of a document; returns sum_p w_p log z_p.
+// sum_p w_p log z_p. z has room for whole vectors; its last one is filled up with ones here.
 template <class T>
-inline double log_evidence_of_words(const std::int32_t* w, const std::int32_t* feature,
-                                    const double* log_scale, const T* z, std::int64_t n) {
-  constexpr int lanes = kLanes<T>;
-  double total = 0;
-  for (std::int64_t p = 0; p < n; p += lanes) {
-    const int here = n - p < lanes ? static_cast<int>(n - p) : lanes;
-    Vec<T> value = broadcast<T>(T(1));
-    for (int q = 0; q < here; ++q) value[q] = z[p + q];
-    value = log<T>(value);
-    for (int q = 0; q < here; ++q)
-      total += w[p + q] * (static_cast<double>(value[q]) + log_scale[feature[p + q]]);
+inline double weighted_log(const std::int32_t* w, T* z, std::int64_t n) {
+  constexpr int lanes = kLanes<double>;
+  std::int64_t whole = n / lanes * lanes;
+  Vec<double> total{};
+  for (std::int64_t p = 0; p < whole; p += lanes)
+    total += load_double(w + p) * log<double>(load_double(z + p));
+  double rest = 0;
+  if (whole < n) {
+    for (std::int64_t p = n; p < whole + lanes; ++p) z[p] = 1;
+    const Vec<double> value = log<double>(load_double(z + whole));
+    for (std::int64_t p = whole; p < n; ++p) rest += w[p] * value[p - whole];
   }
+  return sum<double>(total) + rest;
+}
+
+// sum_p w_p log_scale_j(p): what the scaling of Theta's rows took from the words of a document.
+inline double scale_of_words(const std::int32_t* w, const std::int32_t* feature,
+                             const double* log_scale, std::int64_t n) {
+  double total = 0;
+  for (std::int64_t p = 0; p < n; ++p) total += w[p] * log_scale[feature[p]];
   return total;
 }
 
 template <class ScoresOf, class T>
   requires MeanFieldPrior<ScoresOf, T>
 inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores, std::int64_t i,
-                            Scratch<T>& s, DocumentSums& sums) {
+                            std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
   const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i);
+  const std::int64_t n_ahead = pass.W.indptr[last] - begin;
   const std::int64_t K = pass.c_in.width, padded = pass.Theta.stride;
   const std::int32_t *feature = pass.W.indices + begin, *w = pass.W.data + begin;
   double length = 0;
@@ -78,10 +88,10 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   double top = 0;
   for (int inner = 1;; ++inner) {
     top = allocation_weights(scores.prior, s);
-    inner_products(pass.Theta, feature, n, s.e, s.z, inner == 1);  // Z_j of (14), (18)
+    inner_products(pass.Theta, feature, n, inner == 1 ? n_ahead : 0, s.e, s.z);  // Z of (14), (18)
     for (std::int64_t p = 0; p < n; ++p) s.weight[p] = static_cast<T>(w[p]) / s.z[p];
     weighted_sum(pass.Theta, feature, s.weight, n, s.sum);
-    const double change = update_c(K, s);  // (13), (17)
+    const double change = update_c(padded, s);  // (13), (17)
     sums.inner += 1;
     if (inner >= pass.max_inner || change <= pass.inner_tol * length) break;
   }
@@ -89,8 +99,8 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   for (std::int64_t k = 0; k < K; ++k) pass.c_out.row(i)[k] = s.c[k];
   double common = 0;
   const double prior_part = scores.close(i, s.a, {sums.log, sums.mean}, &common);
-  const double bound = prior_part + length * (top + common) +
-                       log_evidence_of_words(w, feature, pass.log_scale, s.z, n);  // (16), (19)
+  double bound = prior_part + length * (top + common) + weighted_log(w, s.z, n);  // (16), (19)
+  if (pass.log_scale != nullptr) bound += scale_of_words(w, feature, pass.log_scale, n);
   sums.bound += bound;
   if (pass.doc_bound != nullptr) pass.doc_bound[i] = bound;
   if (pass.weight_out == nullptr) return;
@@ -103,7 +113,7 @@ template <template <class> class ScoresOf, class T>
 void expect_documents(const DocumentPass<T>& pass, std::int64_t first, std::int64_t last,
                       Scratch<T>& s, DocumentSums& sums) {
   const ScoresOf<T> scores{pass.prior};
-  for (std::int64_t i = first; i < last; ++i) expect_document(pass, scores, i, s, sums);
+  for (std::int64_t i = first; i < last; ++i) expect_document(pass, scores, i, last, s, sums);
 }
 
 // The statistics of one feature from its entries [begin, end): the sum of (15).

@@ -21,33 +21,30 @@ double loading_row(const LoadingPass<T>& pass, std::int64_t j, double* log_theta
 
   Vec<double> part{};
   double largest = -1e300;
+  for (std::int64_t k = 0; k < K; ++k) {
+    // map at gamma = 1 meets exact zeros: kept positive, far below any weight that counts.
+    const double value = static_cast<double>(n[k]) + extra;
+    log_theta[k] = value > 1e-300 ? value : 1e-300;
+  }
+  for (std::int64_t k = K; k < padded; ++k) log_theta[k] = 1;
   for (std::int64_t k = 0; k < padded; k += lanes) {
-    Vec<double> lambda = broadcast<double>(1.0), real{};
-    for (int q = 0; q < lanes && k + q < K; ++q) {
-      // map at gamma = 1 meets exact zeros: kept positive, far below any weight that counts.
-      const double value = static_cast<double>(n[k + q]) + extra;
-      lambda[q] = value > 1e-300 ? value : 1e-300;
-      real[q] = 1.0;
-    }
+    const Vec<double> lambda = load(log_theta + k);
     if (pass.treatment == Treatment::vb) {
       const Vec<double> e_log = digamma<double>(lambda) - load(log_total + k);  // B18 (6.12)
-      part += real * (log_gamma(lambda) + (gamma - lambda) * e_log);
+      part += load(pass.is_real + k) * (log_gamma(lambda) + (gamma - lambda) * e_log);
       store<double>(log_theta + k, e_log);
     } else {
       const Vec<double> value = log<double>(lambda) - load(log_total + k);  // (15)
-      if (extra != 0) part += real * (extra * value);
+      part += load(pass.is_real + k) * (extra * value);
       store<double>(log_theta + k, value);
     }
-    for (int q = 0; q < lanes && k + q < K; ++q)
-      largest = log_theta[k + q] > largest ? log_theta[k + q] : largest;
   }
+  for (std::int64_t k = 0; k < K; ++k) largest = log_theta[k] > largest ? log_theta[k] : largest;
   T* theta = pass.Theta.row(j);
   for (std::int64_t k = 0; k < padded; k += lanes) {
     const Vec<double> value = exp<double>(load(log_theta + k) - largest);
-    for (int q = 0; q < lanes; ++q) {
-      const T t = static_cast<T>(value[q]);
-      theta[k + q] = k + q < K ? (t > kWeightFloor<T> ? t : kWeightFloor<T>) : T(0);
-    }
+    store_double(theta + k, max<double>(value, broadcast<double>(kWeightFloor<T>)) *
+                                load(pass.is_real + k));
   }
   pass.log_scale[j] = largest;
   return sum<double>(part);

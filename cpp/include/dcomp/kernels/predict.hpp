@@ -10,9 +10,10 @@ template <class T>
 double log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* log_scale,
                       std::int64_t i, const T* scores, T* z) {
   const std::int64_t begin = W.indptr[i], n = W.size(i);
-  inner_products(Theta, W.indices + begin, n, scores, z, true);
+  inner_products(Theta, W.indices + begin, n, n, scores, z);
   for (std::int64_t p = 0; p < n; ++p) z[p] = z[p] > kWeightFloor<T> ? z[p] : kWeightFloor<T>;
-  return log_evidence_of_words(W.data + begin, W.indices + begin, log_scale, z, n);
+  return weighted_log(W.data + begin, z, n) +
+         scale_of_words(W.data + begin, W.indices + begin, log_scale, n);
 }
 
 }  // namespace dcomp::DCOMP_ISA

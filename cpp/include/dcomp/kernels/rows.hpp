@@ -8,7 +8,7 @@
 namespace dcomp::DCOMP_ISA {
 
 // How many entries ahead a row is asked for: enough to hide a miss to the outer cache.
-inline constexpr std::int64_t kPrefetchAhead = 6;
+inline constexpr std::int64_t kPrefetchAhead = 12;
 
 template <class T>
 inline void prefetch_row(const T* row, std::int64_t padded) {
@@ -16,13 +16,14 @@ inline void prefetch_row(const T* row, std::int64_t padded) {
   for (std::int64_t k = 0; k < padded; k += per_line) __builtin_prefetch(row + k);
 }
 
-// out[p] = sum_k rows[index[p]][k] * x[k]
+// out[p] = sum_k rows[index[p]][k] * x[k]. Rows up to index[n_ahead] will be wanted next: those of
+// the following documents too, so that a document's first rows are on their way when it begins.
 template <class T>
 inline void inner_products(const Rows<const T>& rows, const std::int32_t* index, std::int64_t n,
-                           const T* x, T* out, bool prefetch) {
+                           std::int64_t n_ahead, const T* x, T* out) {
   constexpr int lanes = kLanes<T>;
   for (std::int64_t p = 0; p < n; ++p) {
-    if (prefetch && p + kPrefetchAhead < n)
+    if (p + kPrefetchAhead < n_ahead)
       prefetch_row(rows.row(index[p + kPrefetchAhead]), rows.stride);
     const T* row = rows.row(index[p]);
     Vec<T> even{}, odd{};
@@ -36,8 +37,9 @@ inline void inner_products(const Rows<const T>& rows, const std::int32_t* index,
   }
 }
 
-// N vectors of the sum at once, in registers. Runs of kRun entries are summed in T and then added
-// to the double accumulator, so that long documents and frequent features lose no precision.
+// Up to four vectors of the sum at once, in registers: named one by one, because compilers keep an
+// array of vectors on the stack. Runs of kRun entries are summed in T and then added to the double
+// accumulator, so that long documents and frequent features lose no precision.
 template <int N, class T>
 inline void weighted_sum_block(const T* first, std::int64_t stride, const std::int32_t* index,
                                const T* weight, std::int64_t n, double* out) {
@@ -45,15 +47,22 @@ inline void weighted_sum_block(const T* first, std::int64_t stride, const std::i
   constexpr std::int64_t kRun = 128;
   for (std::int64_t begin = 0; begin < n; begin += kRun) {
     const std::int64_t end = begin + kRun < n ? begin + kRun : n;
-    Vec<T> run[N] = {};
+    Vec<T> r0{}, r1{}, r2{}, r3{};
     for (std::int64_t p = begin; p < end; ++p) {
       const T* row = first + index[p] * stride;
       const Vec<T> w = broadcast<T>(weight[p]);
-      for (int q = 0; q < N; ++q) run[q] += w * load(row + q * lanes);
+      r0 += w * load(row);
+      if constexpr (N > 1) r1 += w * load(row + lanes);
+      if constexpr (N > 2) r2 += w * load(row + 2 * lanes);
+      if constexpr (N > 3) r3 += w * load(row + 3 * lanes);
     }
-    for (int q = 0; q < N; ++q)
-      for (int lane = 0; lane < lanes; ++lane)
-        out[q * lanes + lane] += static_cast<double>(run[q][lane]);
+    alignas(kVectorBytes) T flat[N * lanes];
+    store<T>(flat, r0);
+    if constexpr (N > 1) store<T>(flat + lanes, r1);
+    if constexpr (N > 2) store<T>(flat + 2 * lanes, r2);
+    if constexpr (N > 3) store<T>(flat + 3 * lanes, r3);
+    for (int k = 0; k < N * lanes; k += kLanes<double>)
+      store<double>(out + k, load(out + k) + load_double(flat + k));
   }
 }
 

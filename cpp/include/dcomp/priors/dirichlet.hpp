@@ -18,18 +18,19 @@ struct DirichletScores {
     constexpr int lanes = kLanes<double>;
     const double* alpha = prior.alpha;
     const double* is_real = prior.is_real;
-    double total = 0;
-    for (std::int64_t k = 0; k < prior.padded; ++k) total += is_real[k] * static_cast<double>(a[k]);
+    Vec<double> a_sum{};
+    for (std::int64_t k = 0; k < prior.padded; k += lanes)
+      a_sum += load(is_real + k) * load_double(a + k);
+    const double total = sum<double>(a_sum);
     const double psi_total = digamma<double>(broadcast<double>(total))[0];
     Vec<double> part{};
     for (std::int64_t k = 0; k < prior.padded; k += lanes) {
-      Vec<double> a_k;
-      for (int q = 0; q < lanes; ++q) a_k[q] = static_cast<double>(a[k + q]);
+      const Vec<double> a_k = load_double(a + k);
       const Vec<double> real = load(is_real + k);
       const Vec<double> e_log = digamma<double>(a_k) - psi_total;  // (18)
       part += real * (log_gamma(a_k) + (load(alpha + k) - a_k) * e_log);
       store<double>(sums.log + k, load(sums.log + k) + real * e_log);
-      store<double>(sums.mean + k, load(sums.mean + k) + real * a_k / total);
+      store<double>(sums.mean + k, load(sums.mean + k) + real * a_k * (1 / total));
     }
     *common = -psi_total;
     return prior.constant - log_gamma(broadcast<double>(total))[0] + sum<double>(part);

@@ -10,17 +10,13 @@ struct GammaScores {
   PriorView<T> prior;
 
   void shift(std::int64_t i, T* out) const {
-    constexpr int lanes = kLanes<T>;
+    constexpr int lanes = kLanes<double>;
     for (std::int64_t k = 0; k < prior.padded; ++k) out[k] = prior.shift[k];
     if (prior.exposure == nullptr) return;
-    const double* beta = prior.beta;
-    const double* is_real = prior.is_real;
     for (std::int64_t k = 0; k < prior.padded; k += lanes) {
-      Vec<T> b;
-      for (int q = 0; q < lanes; ++q) b[q] = static_cast<T>(beta[k + q] + prior.exposure[i]);
-      const Vec<T> log_b = log<T>(b);
-      for (int q = 0; q < lanes; ++q)
-        if (is_real[k + q] != 0) out[k + q] = -log_b[q];
+      const Vec<double> log_b = log<double>(load(prior.beta + k) + prior.exposure[i]);
+      const auto real = load(prior.is_real + k) > 0.5;
+      store_double(out + k, real ? -log_b : broadcast<double>(-1e30));
     }
   }
 
@@ -31,8 +27,7 @@ struct GammaScores {
     const double* alpha = prior.alpha;
     Vec<double> part{};
     for (std::int64_t k = 0; k < prior.padded; k += lanes) {
-      Vec<double> a_k;
-      for (int q = 0; q < lanes; ++q) a_k[q] = static_cast<double>(a[k + q]);
+      const Vec<double> a_k = load_double(a + k);
       const Vec<double> real = load(prior.is_real + k);
       const Vec<double> b = load(prior.beta + k) + e;
       const Vec<double> log_b = log<double>(b);

@@ -1,0 +1,69 @@
+"""dcomp demo: it tells a story, and the commands that it suggests work."""
+
+import shlex
+
+import pytest
+
+import dcomp
+from dcomp.cli import main as cli
+from dcomp.data import datasets
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return datasets.docstrings()
+
+
+@pytest.fixture
+def run_demo(run, documents, monkeypatch):
+    """The corpus takes longer than the fit: it is made once."""
+    monkeypatch.setattr(dcomp.data, "docstrings", lambda: documents)
+    return run
+
+
+@pytest.mark.parametrize("model", ["DM", "gamma-poisson"])
+def test_demo(run_demo, model):
+    done = run_demo("demo", "-k", 12, "--model", model, "--seed", 3)
+    assert (done.code, done.err) == (0, "")
+    assert "sklearn" in done.out
+    assert "prior alpha sums to" in done.out
+    assert "Held-out perplexity" in done.out
+    assert "±" in done.out
+    assert "was not in the fit" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_what_it_suggests_works(run_demo, tmp_path):
+    done = run_demo("demo")
+    lines = [line.strip() for line in done.out.partition("try next:")[2].splitlines() if line]
+    assert lines[0] == "dcomp demo -o demo.dcomp"
+    for line in lines:
+        words = shlex.split(line)
+        if words[0] == "echo":
+            (tmp_path / words[3]).write_text(words[1] + "\n")
+        else:
+            assert words[0] == "dcomp"
+            assert cli.main(words[1:]) == 0, line
+    assert (tmp_path / "demo.dcomp").exists()
+
+
+def test_the_fit_is_kept_and_never_replaced(run_demo, tmp_path):
+    assert "saved in d.dcomp" in run_demo("demo", "-k", 2, "-o", "d.dcomp").out
+    assert dcomp.load(tmp_path / "d.dcomp").n_components == 2
+    again = run_demo("demo", "-k", 3, "-o", "d.dcomp")
+    assert again.code == 1
+    assert dcomp.load(tmp_path / "d.dcomp").n_components == 2
+
+
+def test_demo_of_one_component(run_demo):
+    assert run_demo("demo", "-k", 1).code == 0
+
+
+def test_demo_in_a_process_that_knows_no_unicode(shell):
+    done = shell("demo", "-k", 5, PYTHONIOENCODING="ascii")
+    assert (done.code, done.err) == (0, "")
+    assert "\x1b" not in done.out
+
+
+def test_unknown_model(run):
+    assert run("demo", "--model", "XX").code == 2

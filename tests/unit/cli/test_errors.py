@@ -1,0 +1,134 @@
+"""What a tired user types: one line on stderr, no traceback, the right exit code."""
+
+import os
+
+import pytest
+
+import dcomp
+from dcomp.cli import main as cli
+
+
+def assert_one_line(done, code):
+    assert done.code == code
+    assert done.out == ""
+    assert done.err.startswith("dcomp: error: ")
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err
+
+
+USAGE = {
+    "no components": ("-k", 0),
+    "components in words": ("-k", "ten"),
+    "unknown option": ("--komponents", 3),
+    "unknown model": ("--model", "LSA"),
+    "unknown algorithm": ("--algorithm", "magic"),
+    "unknown alpha": ("--alpha", "small"),
+    "negative alpha": ("--alpha", -1),
+    "alpha not a number": ("--alpha", "nan"),
+    "gamma zero": ("--gamma", 0),
+    "beta for DM": ("--beta", 1),
+    "exposure for DM": ("--exposure", "total"),
+    "unknown exposure": ("--model", "GP", "--exposure", "long"),
+    "unknown loadings": ("--loadings", "median"),
+    "map below one": ("--loadings", "map"),
+    "negative tol": ("--tol", -1),
+    "tol not a number": ("--tol", "nan"),
+    "no sweeps": ("--max-iter", 0),
+    "negative seed": ("--seed", -1),
+    "no jobs": ("--jobs", 0),
+    "unknown format": ("--format", "word"),
+    "option without effect": ("--format", "table", "--vocab", "v.txt"),
+}
+
+
+@pytest.mark.parametrize("words", USAGE.values(), ids=USAGE.keys())
+def test_wrong_usage(run, corpus, words):
+    assert_one_line(run("fit", corpus, *words), 2)
+    assert not (corpus.parent / "corpus.dcomp").exists()
+
+
+def test_an_unknown_model_lists_what_exists(run, corpus):
+    done = run("fit", corpus, "--model", "LSA")
+    assert "DM by mean-field; GP by mean-field" in done.err
+
+
+def test_files_that_are_not_there_or_not_right(run, corpus, fitted, tmp_path):
+    cut = tmp_path / "cut.dcomp"
+    cut.write_bytes(fitted.read_bytes()[:700])
+    blocks = tmp_path / "blocks.txt"
+    blocks.write_text("a\nb\n")
+    assert_one_line(run("fit", "absent.csv"), 1)
+    assert_one_line(run("transform", "absent.dcomp", corpus), 1)
+    assert_one_line(run("transform", corpus, corpus), 1)
+    assert_one_line(run("transform", cut, corpus), 1)
+    assert_one_line(run("evaluate", cut, corpus), 1)
+    assert_one_line(run("fit", corpus, "--blocks", blocks), 2)
+    assert_one_line(run("fit", corpus, "--blocks", "absent.txt"), 1)
+    assert_one_line(run("fit", fitted), 1)
+
+
+def test_a_bad_file_is_named_with_its_line(run, tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("id,a,b,c\nd1,1,2,3\nd2,1,-2,3\n")
+    done = run("fit", bad)
+    assert_one_line(done, 1)
+    assert "bad.csv:3" in done.err
+
+
+def test_output_is_checked_before_the_work(run, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(dcomp.cli.common.Source, "read", lambda self: pytest.fail("was read"))
+    assert_one_line(run("fit", corpus, "-o", tmp_path), 1)
+    assert_one_line(run("fit", corpus, "-o", tmp_path / "absent" / "x.dcomp"), 1)
+    assert_one_line(run("fit", corpus, "-o", os.devnull, "--force"), 1)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # also true for the superuser
+    done = run("fit", corpus)
+    assert_one_line(done, 1)
+    assert "cannot be written to" in done.err
+
+
+def test_wrong_commands(run):
+    assert_one_line(run("fti", "x"), 2)
+    assert_one_line(run("fit"), 2)
+    alone = run()
+    assert alone.code == 2
+    assert "Usage: dcomp" in alone.err
+
+
+@pytest.mark.parametrize("name", ["demo", "fit", "transform", "evaluate", "models"])
+def test_help_has_an_example(run, name):
+    done = run(name, "--help")
+    assert done.code == 0
+    assert f"dcomp {name}" in done.out.partition("Example:")[2]
+
+
+def test_version(run):
+    assert run("--version").out == f"dcomp {dcomp.__version__}\n"
+
+
+def test_a_bug_is_one_line_too_unless_asked(run, corpus, monkeypatch):
+    def broken(self):
+        raise ZeroDivisionError("one\ntwo")
+
+    monkeypatch.setattr(dcomp.cli.common.Source, "read", broken)
+    done = run("fit", corpus)
+    assert_one_line(done, 1)
+    assert "ZeroDivisionError: one two" in done.err
+    monkeypatch.setenv("DCOMP_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["fit", str(corpus)])
+
+
+def test_system_errors_name_the_file():
+    assert cli.explain(OSError(28, "No space left on device")) == "No space left on device"
+    assert cli.explain(MemoryError()) == "not enough memory"
+
+
+def test_ctrl_c_before_the_first_sweep(run, corpus, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dcomp.cli.common.Source, "read", interrupted)
+    done = run("fit", corpus)
+    assert done.code == 130
+    assert "nothing to save" in done.err
+    assert not (corpus.parent / "corpus.dcomp").exists()

@@ -1,0 +1,69 @@
+"""dcomp evaluate and dcomp models."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp import registry
+
+
+def test_evaluate_in_words(run, corpus, fitted):
+    done = run("evaluate", fitted, corpus)
+    assert done.code == 0
+    assert "perplexity" in done.out
+    assert "±" in done.out
+    assert "lower bound on log p, not a perplexity" in done.out
+    assert "not held-out" in done.err
+
+
+def test_evaluate_as_json_equals_the_library(run, corpus, fitted):
+    done = run("evaluate", fitted, corpus, "--json", "--fraction", 0.3, "--seed", 2, "-q")
+    record = json.loads(done.out)
+    fit, counts = dcomp.load(fitted), dcomp.read(corpus)
+    score = dcomp.evaluate.completion(fit, counts, fraction=0.3, seed=2)
+    assert done.err == ""
+    assert record["perplexity"] == score.perplexity
+    assert record["log_likelihood_standard_error"] == score.standard_error
+    assert (record["tokens"], record["documents"]) == (score.n_tokens, score.n_docs)
+    assert record["bound_per_token"] == pytest.approx(fit.bound(counts).sum() / counts.n_tokens)
+    assert record["training_data"] is True
+
+
+def test_one_document_has_no_standard_error(run, fitted, tmp_path):
+    one = tmp_path / "one.csv"
+    one.write_text("id,cat,dog,cow\na,9,9,9\n")
+    done = run("evaluate", fitted, one, "--json")
+    assert json.loads(done.out)["perplexity_standard_error"] is None
+    assert "no error from one document" in run("evaluate", fitted, one).out
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -2])
+def test_a_wrong_fraction(run, corpus, fitted, fraction):
+    done = run("evaluate", fitted, corpus, "--fraction", fraction)
+    assert done.code == 2
+    assert "fraction" in done.err
+
+
+def test_documents_of_unknown_words_only(run, fitted, tmp_path):
+    alien = tmp_path / "alien.csv"
+    alien.write_text("id,x,y,z\na,1,2,3\nb,2,2,2\n")
+    done = run("evaluate", fitted, alien)
+    assert done.code == 1
+    assert done.err.splitlines()[-1].startswith("dcomp: error: ")
+
+
+def test_models(run):
+    done = run("models")
+    assert done.code == 0
+    assert all(key in done.out for key in registry.supported())
+    record = json.loads(run("models", "--json").out)
+    found = {row["model"]: tuple(row["algorithms"]) for row in record["models"]}
+    assert found == registry.supported()
+
+
+def test_evaluate_is_the_same_for_any_number_of_threads(run, corpus, fitted):
+    scores = {run("evaluate", fitted, corpus, "--json", "-j", n).out for n in (1, 2, 7)}
+    assert len(scores) == 1
+    assert np.isfinite(json.loads(scores.pop())["perplexity"])
