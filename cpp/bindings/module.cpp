@@ -91,7 +91,7 @@ ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
   require(static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
           "log_scale must hold J numbers");
   require(max_inner >= 1, "max_inner must be at least 1");
-  return {W, padded_rows(Theta, K), log_scale.data(), prior.view(K, W.n_docs), max_inner,
+  return {W,        padded_rows(Theta, K), log_scale.data(), prior.view(K, W.n_docs), max_inner,
           inner_tol};
 }
 
@@ -116,8 +116,8 @@ Sums expect_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log
   ExpectSums sums;
   {
     nb::gil_scoped_release release;
-    sums = expect<T>(input, corpus.index(), rows(c_in), rows(c_out), rows(n),
-                     std::max(n_threads, 1));
+    sums =
+        expect<T>(input, corpus.index(), rows(c_in), rows(c_out), rows(n), std::max(n_threads, 1));
   }
   return {sums.bound, sums.inner, sums.log, sums.mean};
 }
@@ -188,7 +188,8 @@ void predict(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_sca
 template <class T>
 void special(const std::string& name, Vector<const T> x, Vector<T> out) {
   const auto n = static_cast<std::int64_t>(x.shape(0));
-  require(x.shape(0) == out.shape(0) && n % 16 == 0, "x and out must have one length, 16 divides it");
+  require(x.shape(0) == out.shape(0) && n % 16 == 0,
+          "x and out must have one length, 16 divides it");
   if constexpr (std::is_same_v<T, double>) {
     if (name == "log_gamma") return instruction_set().log_gamma(x.data(), out.data(), n);
   }
@@ -211,8 +212,8 @@ void define_kernels(nb::module_& m) {
         nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("treatment"),
         nb::arg("log_scale").noconvert(), nb::arg("n_threads"));
   m.def("log_predictive", &predict<T>, nb::arg("corpus"), nb::arg("Theta").noconvert(),
-        nb::arg("log_scale").noconvert(), nb::arg("scores").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("n_threads"));
+        nb::arg("log_scale").noconvert(), nb::arg("scores").noconvert(), nb::arg("out").noconvert(),
+        nb::arg("n_threads"));
   m.def("special", &special<T>, nb::arg("name"), nb::arg("x").noconvert(),
         nb::arg("out").noconvert());
 }

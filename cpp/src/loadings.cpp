@@ -54,7 +54,8 @@ double prior_constant(Treatment treatment, const double* gamma, const std::int32
     if (gamma[j] != last_gamma) last_value = std::lgamma((last_gamma = gamma[j]) + more);
     constant -= last_value;
   }
-  for (double t : total) constant += std::lgamma(t);
+  for (double t : total)
+    if (t > 0) constant += std::lgamma(t);  // an empty block has no prior
   return constant * static_cast<double>(K);
 }
 
@@ -71,7 +72,7 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const double
   for (std::int64_t g = 0; g < n_blocks; ++g)
     for (std::int64_t k = 0; k < n.width; ++k) {
       double& t = total[static_cast<std::size_t>(g * Theta.stride + k)];
-      t = std::max(t, 1e-300);
+      if (t <= 0) continue;  // an empty block, or nothing but zeros under map
       if (treatment == Treatment::vb) objective -= std::lgamma(t);
       t = treatment == Treatment::vb ? digamma_of(t) : std::log(t);
     }

@@ -147,9 +147,8 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
 
 template <class T>
 PriorView<T> PreparedPrior<T>::view() const {
-  return {alpha_t_.data(), shift_.data(), alpha_.data(),
-          beta_.data(),    is_real_.data(), exposure_, constant_,
-          static_cast<std::int64_t>(alpha_.size())};
+  return {alpha_t_.data(), shift_.data(), alpha_.data(), beta_.data(),
+          is_real_.data(), exposure_,     constant_,     static_cast<std::int64_t>(alpha_.size())};
 }
 
 template <class T>
@@ -171,12 +170,11 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
     run_documents(documents, input.prior.kind, slab.first_doc, slab.last_doc, workers, n_threads,
                   total);
 
-    const FeaturePass<T> features{
-        input.Theta,
-        {e.get(), slab.last_doc - slab.first_doc, K, padded},
-        weight.get(),
-        index.document() + slab.first_entry,
-        n};
+    const FeaturePass<T> features{input.Theta,
+                                  {e.get(), slab.last_doc - slab.first_doc, K, padded},
+                                  weight.get(),
+                                  index.document() + slab.first_entry,
+                                  n};
     const std::int64_t slots = slab.last_slot - slab.first_slot;
     const auto kernel = kernels<T>().collect_feature;
     parallel_for(n_threads, n_tasks(slots, kSlotsPerTask), [&](std::int64_t t, int worker) {
@@ -202,8 +200,8 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
   DocumentPass<T> pass = document_pass(input, prior, c_in, c_out);
   pass.doc_bound = bound;
   for (std::int64_t first = 0; first < input.W.n_docs; first += kDocsPerRound)
-    run_documents(pass, input.prior.kind, first,
-                  std::min(first + kDocsPerRound, input.W.n_docs), workers, n_threads, total);
+    run_documents(pass, input.prior.kind, first, std::min(first + kDocsPerRound, input.W.n_docs),
+                  workers, n_threads, total);
   return total;
 }
 

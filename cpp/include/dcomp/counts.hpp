@@ -13,7 +13,9 @@ struct CsrView {
   std::int64_t n_docs = 0;
   std::int64_t n_features = 0;
 
-  std::int64_t size(std::int64_t i) const { return indptr[i + 1] - indptr[i]; }
+  [[gnu::always_inline]] std::int64_t size(std::int64_t i) const {
+    return indptr[i + 1] - indptr[i];
+  }
 };
 
 // A run of documents whose entries are also listed by feature.

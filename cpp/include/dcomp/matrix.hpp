@@ -12,7 +12,8 @@ struct Rows {
   std::int64_t width = 0;   // numbers that mean something
   std::int64_t stride = 0;  // numbers from one row to the next; padding lies between
 
-  T* row(std::int64_t i) const { return data + i * stride; }
+  // Always inline: this header is shared by all instruction sets (simd.hpp says why it matters).
+  [[gnu::always_inline]] T* row(std::int64_t i) const { return data + i * stride; }
 };
 
 }  // namespace dcomp

@@ -16,8 +16,8 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const double
 
 struct ExpectSums {
   double bound = 0;
-  std::int64_t inner = 0;          // updates of single documents
-  std::vector<double> log, mean;   // (K): sums of E[log score] and E[score]
+  std::int64_t inner = 0;         // updates of single documents
+  std::vector<double> log, mean;  // (K): sums of E[log score] and E[score]
 };
 
 template <class T>

@@ -11,11 +11,6 @@
 #endif
 
 #include <cstdint>
-#include <cstring>
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace dcomp::DCOMP_ISA {
 
@@ -27,18 +22,21 @@ inline constexpr int kVectorBytes = 32;
 inline constexpr int kVectorBytes = 16;  // SSE2 and NEON
 #endif
 
+// Loads and stores go through `unaligned`: a memcpy of 64 bytes keeps a vector in memory.
 template <class T>
 struct VectorOf;
 template <>
 struct VectorOf<float> {
   typedef float type __attribute__((vector_size(kVectorBytes)));
   typedef std::int32_t bits __attribute__((vector_size(kVectorBytes)));
+  typedef float unaligned __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
   using integer = std::int32_t;
 };
 template <>
 struct VectorOf<double> {
   typedef double type __attribute__((vector_size(kVectorBytes)));
   typedef std::int64_t bits __attribute__((vector_size(kVectorBytes)));
+  typedef double unaligned __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
   using integer = std::int64_t;
 };
 
@@ -51,13 +49,11 @@ inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
 template <class T>
 inline Vec<T> load(const T* p) {
-  Vec<T> v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
+  return *reinterpret_cast<const typename VectorOf<T>::unaligned*>(p);
 }
 template <class T>
 inline void store(T* p, Vec<T> v) {
-  std::memcpy(p, &v, sizeof v);
+  *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v;
 }
 template <class T>
 inline Vec<T> broadcast(T x) {
@@ -76,38 +72,43 @@ inline Vec<T> min(Vec<T> a, Vec<T> b) {
 template <class T>
 struct HalfOf {
   typedef T type __attribute__((vector_size(kLanes<double> * sizeof(T))));
+  typedef T unaligned
+      __attribute__((vector_size(kLanes<double> * sizeof(T)), aligned(alignof(T)), may_alias));
 };
 template <class T>
 inline Vec<double> load_double(const T* p) {
-  typename HalfOf<T>::type v;
-  std::memcpy(&v, p, sizeof v);
+  const typename HalfOf<T>::type v = *reinterpret_cast<const typename HalfOf<T>::unaligned*>(p);
   return __builtin_convertvector(v, Vec<double>);
 }
 template <class T>
 inline void store_double(T* p, Vec<double> v) {
-  const auto narrow = __builtin_convertvector(v, typename HalfOf<T>::type);
-  std::memcpy(p, &narrow, sizeof narrow);
+  *reinterpret_cast<typename HalfOf<T>::unaligned*>(p) =
+      __builtin_convertvector(v, typename HalfOf<T>::type);
 }
 
 // Horizontal sum by halving; the order is fixed, so the result does not depend on the caller.
 template <class T>
 inline T sum(Vec<T> v) {
-#if defined(__AVX512F__)
+  typedef double Double8 __attribute__((vector_size(64)));
+  typedef double Double4 __attribute__((vector_size(32)));
   typedef T Half __attribute__((vector_size(32)));
-  const auto bits = reinterpret_cast<__m512d>(v);
-  const Half half = reinterpret_cast<Half>(_mm512_castpd512_pd256(bits)) +
-                    reinterpret_cast<Half>(_mm512_extractf64x4_pd(bits, 1));
-#elif defined(__AVX2__)
-  const Vec<T> half = v;
-#endif
-#if defined(__AVX2__)
   typedef T Quarter __attribute__((vector_size(16)));
-  const auto half_bits = reinterpret_cast<__m256d>(half);
-  const Quarter q = reinterpret_cast<Quarter>(_mm256_castpd256_pd128(half_bits)) +
-                    reinterpret_cast<Quarter>(_mm256_extractf128_pd(half_bits, 1));
-#else
-  const Vec<T> q = v;
-#endif
+  Quarter q;
+  if constexpr (kVectorBytes == 16) {
+    q = v;
+  } else {
+    Half half;
+    if constexpr (kVectorBytes == 64) {
+      const auto all = reinterpret_cast<Double8>(v);
+      half = reinterpret_cast<Half>(__builtin_shufflevector(all, all, 0, 1, 2, 3)) +
+             reinterpret_cast<Half>(__builtin_shufflevector(all, all, 4, 5, 6, 7));
+    } else {
+      half = v;
+    }
+    const auto all = reinterpret_cast<Double4>(half);
+    q = reinterpret_cast<Quarter>(__builtin_shufflevector(all, all, 0, 1)) +
+        reinterpret_cast<Quarter>(__builtin_shufflevector(all, all, 2, 3));
+  }
   if constexpr (sizeof(T) == 8)
     return q[0] + q[1];
   else

@@ -52,32 +52,23 @@ inline Vec<T> exp(Vec<T> x) {
   Vec<T> p = broadcast<T>(T(1));
   for (int i = F::exp_terms; i >= 1; --i) p = p * r * (T(1) / static_cast<T>(i)) + T(1);
   const Bits<T> exponent = (__builtin_convertvector(n, Bits<T>) + F::bias) << F::mantissa;
-  Vec<T> scale;
-  std::memcpy(&scale, &exponent, sizeof scale);
-  return p * scale;
+  return p * reinterpret_cast<Vec<T>>(exponent);
 }
 
 // log(x) for normal positive x: x = m 2^e with m in [sqrt(1/2), sqrt(2)), log m by artanh.
 template <class T>
 inline Vec<T> log(Vec<T> x) {
   using F = FloatFormat<T>;
-  using Integer = typename VectorOf<T>::integer;
-  Bits<T> bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  const T half_sqrt2 = T(0.70710678118654752440);
-  Bits<T> root;
-  const Vec<T> root_value = broadcast<T>(half_sqrt2);
-  std::memcpy(&root, &root_value, sizeof root);
+  const auto bits = reinterpret_cast<Bits<T>>(x);
+  const auto root = reinterpret_cast<Bits<T>>(broadcast<T>(T(0.70710678118654752440)));
   const Bits<T> e = (bits - root) >> F::mantissa;
   const Bits<T> m_bits = bits - (e << F::mantissa);
-  Vec<T> m;
-  std::memcpy(&m, &m_bits, sizeof m);
+  const auto m = reinterpret_cast<Vec<T>>(m_bits);
   const Vec<T> s = (m - T(1)) / (m + T(1));
   const Vec<T> s2 = s * s;
   Vec<T> p = broadcast<T>(T(1) / static_cast<T>(2 * F::log_terms - 1));
   for (int i = F::log_terms - 1; i >= 1; --i) p = p * s2 + T(1) / static_cast<T>(2 * i - 1);
   const Vec<T> n = __builtin_convertvector(e, Vec<T>);
-  static_cast<void>(Integer{});
   return n * F::ln2_high + (T(2) * s * p + n * F::ln2_low);
 }
 
@@ -101,8 +92,8 @@ inline SixSteps<T> six_steps(Vec<T> x) {
 template <class T>
 inline Vec<T> digamma(Vec<T> x) {
   using F = FloatFormat<T>;
-  constexpr T series[8] = {T(1.0 / 12),      T(-1.0 / 120), T(1.0 / 252), T(-1.0 / 240),
-                           T(1.0 / 132),     T(-691.0 / 32760), T(1.0 / 12), T(-3617.0 / 8160)};
+  constexpr T series[8] = {T(1.0 / 12),  T(-1.0 / 120),     T(1.0 / 252), T(-1.0 / 240),
+                           T(1.0 / 132), T(-691.0 / 32760), T(1.0 / 12),  T(-3617.0 / 8160)};
   const Vec<T> limit = broadcast<T>(F::recurrence_limit);
   const SixSteps<T> up = six_steps<T>(min<T>(x, limit));
   const auto small = x < limit;
@@ -117,7 +108,7 @@ inline Vec<T> digamma(Vec<T> x) {
 
 // ln Gamma(x), double only: bounds are differences of large log-gammas.
 inline Vec<double> log_gamma(Vec<double> x) {
-  constexpr double series[7] = {1.0 / 12,   -1.0 / 360,       1.0 / 1260, -1.0 / 1680,
+  constexpr double series[7] = {1.0 / 12,   -1.0 / 360,        1.0 / 1260, -1.0 / 1680,
                                 1.0 / 1188, -691.0 / 360360.0, 1.0 / 156};
   const Vec<double> limit = broadcast<double>(FloatFormat<double>::recurrence_limit);
   const SixSteps<double> up = six_steps<double>(min<double>(x, limit));

@@ -22,7 +22,7 @@ _PACKAGES = ("numpy", "scipy", "sklearn")
 _SHORTEST = 200  # characters; shorter docstrings say too little to have a theme
 # Deprecated modules are named here: they warn at their first import only.
 _NOT_PUBLIC = re.compile(
-    r"_|tests?$|testing$|conftest$|setup$|externals$|experimental$|f2py$|distutils$|odr$|misc$"
+    r"_|tests?$|testing$|conftest$|setup$|externals$|experimental$|f2py$|distutils$|matlib$|odr$"
 )
 _CLUTTER = """
     parameter parameters param return returns returned raise raises array arrays like default

@@ -69,10 +69,10 @@ template <class T>
 struct LoadingPass {
   Treatment treatment = Treatment::mean;
   Rows<const T> n;
-  const double* gamma = nullptr;         // (J)
-  const std::int32_t* block = nullptr;   // (J)
-  Rows<const double> log_total;          // (G, padded): log of the total, or its digamma for vb
-  const double* is_real = nullptr;  // (padded): 1 for a component, 0 for padding
+  const double* gamma = nullptr;        // (J)
+  const std::int32_t* block = nullptr;  // (J)
+  Rows<const double> log_total;         // (G, padded): log of the total, or its digamma for vb
+  const double* is_real = nullptr;      // (padded): 1 for a component, 0 for padding
   Rows<T> Theta;
   double* log_scale = nullptr;  // (J)
 };

@@ -25,8 +25,7 @@ inline double allocation_weights(const PriorView<T>& prior, Scratch<T>& s) {
   T largest = top[0];
   for (int q = 1; q < lanes; ++q) largest = top[q] > largest ? top[q] : largest;
   for (std::int64_t k = 0; k < prior.padded; k += lanes)
-    store<T>(s.e + k,
-             max<T>(exp<T>(load(s.e + k) - largest), broadcast<T>(kWeightFloor<T>)));
+    store<T>(s.e + k, max<T>(exp<T>(load(s.e + k) - largest), broadcast<T>(kWeightFloor<T>)));
   return static_cast<double>(largest);
 }
 
@@ -77,8 +76,9 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   const std::int64_t n_ahead = pass.W.indptr[last] - begin;
   const std::int64_t K = pass.c_in.width, padded = pass.Theta.stride;
   const std::int32_t *feature = pass.W.indices + begin, *w = pass.W.data + begin;
-  double length = 0;
-  for (std::int64_t p = 0; p < n; ++p) length += w[p];
+  std::int64_t total = 0;
+  for (std::int64_t p = 0; p < n; ++p) total += w[p];
+  const auto length = static_cast<double>(total);
   for (std::int64_t k = 0; k < K; ++k) s.c[k] = pass.c_in.row(i)[k];
   for (std::int64_t k = K; k < padded; ++k) s.c[k] = 0;
   scores.shift(i, s.shift);
@@ -123,8 +123,12 @@ void collect_feature(const FeaturePass<T>& pass, std::int32_t j, std::int64_t be
   weighted_sum(pass.e, pass.document + begin, pass.weight + begin, end - begin, sum);
   const T* theta = pass.Theta.row(j);
   T* n = pass.n.row(j);
-  for (std::int64_t k = 0; k < pass.n.width; ++k)
-    n[k] += static_cast<T>(static_cast<double>(theta[k]) * sum[k]);
+  constexpr int lanes = kLanes<double>;
+  std::int64_t k = 0;
+  for (; k + lanes <= pass.n.width; k += lanes)
+    store_double(n + k, load_double(n + k) + load_double(theta + k) * load(sum + k));
+  for (; k < pass.n.width; ++k)
+    n[k] = static_cast<T>(static_cast<double>(n[k]) + static_cast<double>(theta[k]) * sum[k]);
 }
 
 }  // namespace dcomp::DCOMP_ISA

@@ -43,8 +43,8 @@ double loading_row(const LoadingPass<T>& pass, std::int64_t j, double* log_theta
   T* theta = pass.Theta.row(j);
   for (std::int64_t k = 0; k < padded; k += lanes) {
     const Vec<double> value = exp<double>(load(log_theta + k) - largest);
-    store_double(theta + k, max<double>(value, broadcast<double>(kWeightFloor<T>)) *
-                                load(pass.is_real + k));
+    store_double(theta + k,
+                 max<double>(value, broadcast<double>(kWeightFloor<T>)) * load(pass.is_real + k));
   }
   pass.log_scale[j] = largest;
   return sum<double>(part);
