@@ -240,6 +240,7 @@ def main() -> None:
         keep, own = checkpoints(args.passes), checkpoints(args.own_passes)
         ours = [run_dcomp(problem, K, args.own_passes, matched, own) for matched in (False, True)]
         peers = [run_scikit_learn(problem, K, args.passes, keep)]
+        print("\n".join(report(K, ours, peers)), flush=True)
         if not args.skip_gensim:
             peers.append(run_gensim(problem, K, args.passes, keep))
         lines += report(K, ours, peers)

@@ -46,14 +46,16 @@ Rows<T> padded_rows(const Matrix<T>& m, std::int64_t K) {
 // ask for large pages: fewer misses of the address translation.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<2>> new_matrix(std::int64_t n_rows, std::int64_t width) {
-  constexpr std::align_val_t kPage{std::size_t{1} << 21};
+  constexpr std::align_val_t kLine{64};
   const auto r = static_cast<std::size_t>(n_rows), w = static_cast<std::size_t>(width);
   const std::size_t bytes = r * w * sizeof(T) + 64;
-  auto* data = static_cast<T*>(::operator new(bytes, kPage));
+  auto* data = static_cast<T*>(::operator new(bytes, kLine));
 #if defined(__linux__)
-  if (bytes >= static_cast<std::size_t>(kPage)) madvise(data, bytes, MADV_HUGEPAGE);
+  constexpr std::size_t page = std::size_t{1} << 21;
+  const std::size_t skip = (page - reinterpret_cast<std::size_t>(data) % page) % page;
+  if (bytes >= 8 * page) madvise(reinterpret_cast<char*>(data) + skip, bytes - skip, MADV_HUGEPAGE);
 #endif
-  nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, kPage); });
+  nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, kLine); });
   return {data, {r, w}, owner};
 }
 

@@ -10,7 +10,6 @@ namespace {
 // Entries per slab: large enough that adding to n costs little beside the pass, small enough that
 // weights and places stay in cache. It must not depend on the number of threads.
 constexpr std::int64_t kSlabEntries = std::int64_t{1} << 19;
-constexpr std::int64_t kSlabDocs = std::int64_t{1} << 13;
 
 }  // namespace
 
@@ -48,7 +47,7 @@ void CorpusIndex::add_slab(const CsrView& W, std::int64_t first_doc, std::int64_
   for (std::int64_t i = first_doc; i < last_doc; ++i)
     for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p) {
       place_[p] = cursor[W.indices[p]]++;
-      document_[begin + place_[p]] = static_cast<std::int32_t>(i - first_doc);
+      document_[begin + place_[p]] = static_cast<std::uint16_t>(i - first_doc);
     }
   for (auto s = first_slot; s < static_cast<std::int64_t>(feature_.size()); ++s)
     cursor[feature_[s]] = 0;

@@ -45,22 +45,25 @@ class AlignedBuffer {
 template <class T>
 class Workers {
  public:
-  Workers(int n_threads, std::int64_t padded, std::int64_t max_entries)
-      : rows_(n_threads * 4 * padded),
+  Workers(int n_threads, std::int64_t padded, std::int64_t max_entries, int max_inner)
+      : rows_(n_threads * 5 * padded),
         entries_(n_threads * 2 * round_up(max_entries)),
+        columns_(max_inner >= kGatherFrom ? n_threads * kGatherSize : 0),
         sums_(n_threads * padded) {
     for (int t = 0; t < n_threads; ++t) {
-      T* row = rows_.get() + t * 4 * padded;
+      T* row = rows_.get() + t * 5 * padded;
       T* entry = entries_.get() + t * 2 * round_up(max_entries);
-      scratch_.push_back({row, row + padded, row + 2 * padded, row + 3 * padded, entry,
-                          entry + round_up(max_entries), sums_.get() + t * padded});
+      scratch_.push_back({row, row + padded, row + 2 * padded, row + 3 * padded, row + 4 * padded,
+                          entry, entry + round_up(max_entries),
+                          max_inner >= kGatherFrom ? columns_.get() + t * kGatherSize : nullptr,
+                          sums_.get() + t * padded});
     }
   }
   Scratch<T>& operator[](int worker) { return scratch_[static_cast<std::size_t>(worker)]; }
 
  private:
   static std::int64_t round_up(std::int64_t n) { return (n + 15) / 16 * 16; }
-  AlignedBuffer<T> rows_, entries_;
+  AlignedBuffer<T> rows_, entries_, columns_;
   AlignedBuffer<double> sums_;
   std::vector<Scratch<T>> scratch_;
 };
@@ -156,7 +159,7 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
                   const Rows<T>& c_out, const Rows<T>& n, int n_threads) {
   const std::int64_t padded = input.Theta.stride, K = c_in.width;
   const PreparedPrior<T> prior(input.prior, padded);
-  Workers<T> workers(n_threads, padded, longest(input.W));
+  Workers<T> workers(n_threads, padded, longest(input.W), input.max_inner);
   AlignedBuffer<T> e(index.max_slab_docs() * padded), weight(index.max_slab_entries());
   ExpectSums total = empty_sums(K);
 
@@ -195,7 +198,7 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
                    double* bound, int n_threads) {
   const std::int64_t padded = input.Theta.stride;
   const PreparedPrior<T> prior(input.prior, padded);
-  Workers<T> workers(n_threads, padded, longest(input.W));
+  Workers<T> workers(n_threads, padded, longest(input.W), input.max_inner);
   ExpectSums total = empty_sums(c_in.width);
   DocumentPass<T> pass = document_pass(input, prior, c_in, c_out);
   pass.doc_bound = bound;
@@ -208,7 +211,7 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
 template <class T>
 void log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* log_scale,
                     const Rows<const T>& scores, double* out, int n_threads) {
-  Workers<T> workers(n_threads, Theta.stride, longest(W));
+  Workers<T> workers(n_threads, Theta.stride, longest(W), 1);
   const auto kernel = kernels<T>().log_predictive;
   parallel_for(n_threads, n_tasks(W.n_docs, kDocsPerTask), [&](std::int64_t t, int worker) {
     Scratch<T>& s = workers[worker];

@@ -23,6 +23,8 @@ struct CsrView {
 // n_jk = theta_jk sum_i (w_ij / Z_ij) e_ik is then a gather by one worker in one order: no atomics,
 // no copy of n per thread, the same bits for any number of threads. The size of a slab is fixed,
 // so that its temporaries (e of its documents, one weight per entry) stay small and in cache.
+inline constexpr std::int64_t kSlabDocs = std::int64_t{1} << 13;  // must fit 16 bits
+
 struct Slab {
   std::int64_t first_doc = 0, last_doc = 0;
   std::int64_t first_entry = 0;  // of the slab, in CSR order and in feature order alike
@@ -41,7 +43,7 @@ class CorpusIndex {
   std::int32_t feature(std::int64_t slot) const { return feature_[slot]; }
   std::int64_t start(std::int64_t slot) const { return start_[slot]; }
   // Feature order -> document, counted from the slab's first.
-  const std::int32_t* document() const { return document_.data(); }
+  const std::uint16_t* document() const { return document_.data(); }
   // Total count of a feature.
   double total(std::int64_t j) const { return total_[j]; }
   // CSR order -> place in feature order, counted from the slab's first entry.
@@ -54,7 +56,8 @@ class CorpusIndex {
   std::vector<Slab> slabs_;
   std::vector<std::int32_t> feature_;
   std::vector<std::int64_t> start_;
-  std::vector<std::int32_t> document_, place_;
+  std::vector<std::uint16_t> document_;
+  std::vector<std::int32_t> place_;
   std::vector<double> total_;
   std::int64_t max_slab_docs_ = 0, max_slab_entries_ = 0;
 };

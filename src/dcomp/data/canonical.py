@@ -15,7 +15,7 @@ from scipy import sparse
 from dcomp.errors import InvalidCounts
 
 LIMIT = 2**31 - 1
-_CHUNK = 1 << 20  # bounds the temporaries that checking needs, whatever the number of entries
+_CHUNK = 1 << 18  # bounds the temporaries that checking needs, whatever the number of entries
 
 
 class Rows(NamedTuple):

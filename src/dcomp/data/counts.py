@@ -18,7 +18,7 @@ from dcomp.data.canonical import Rows, as_table, canonical_rows, compressed, row
 from dcomp.data.features import FeatureSpace, frozen_array
 from dcomp.errors import InvalidCounts, InvalidParameter
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 18  # bounds the float64 temporaries of a sum over entries
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

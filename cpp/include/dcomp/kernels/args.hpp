@@ -15,11 +15,18 @@ namespace dcomp {
 template <class T>
 inline constexpr T kWeightFloor = sizeof(T) == 4 ? T(1e-18) : T(1e-150);
 
+// A document that may get this many updates has its rows gathered into columns first, if they fit.
+inline constexpr int kGatherFrom = 8;
+inline constexpr std::int64_t kGatherSize = std::int64_t{1} << 18;
+// Plain updates between two jumps ahead: the rate must be measured between plain ones.
+inline constexpr int kJumpEvery = 3;
+
 // One worker's buffers; `entries` hold the longest document, the others one padded row.
 template <class T>
 struct Scratch {
-  T *c, *a, *shift, *e;
+  T *c, *c_before, *a, *shift, *e;
   T *z, *weight;  // entries
+  T* columns;     // kGatherSize numbers
   double* sum;
 };
 
@@ -58,7 +65,7 @@ struct FeaturePass {
   Rows<const T> Theta;
   Rows<const T> e;
   const T* weight = nullptr;
-  const std::int32_t* document = nullptr;
+  const std::uint16_t* document = nullptr;
   Rows<T> n;
 };
 

@@ -40,8 +40,8 @@ inline void inner_products(const Rows<const T>& rows, const std::int32_t* index,
 // Up to four vectors of the sum at once, in registers: named one by one, because compilers keep an
 // array of vectors on the stack. Runs of kRun entries are summed in T and then added to the double
 // accumulator, so that long documents and frequent features lose no precision.
-template <int N, class T>
-inline void weighted_sum_block(const T* first, std::int64_t stride, const std::int32_t* index,
+template <int N, class T, class Index>
+inline void weighted_sum_block(const T* first, std::int64_t stride, const Index* index,
                                const T* weight, std::int64_t n, double* out) {
   constexpr int lanes = kLanes<T>;
   constexpr std::int64_t kRun = 128;
@@ -67,18 +67,81 @@ inline void weighted_sum_block(const T* first, std::int64_t stride, const std::i
 }
 
 // out[k] = sum_p weight[p] * rows[index[p]][k]
-template <class T>
-inline void weighted_sum(const Rows<const T>& rows, const std::int32_t* index, const T* weight,
+template <class T, class Index>
+inline void weighted_sum(const Rows<const T>& rows, const Index* index, const T* weight,
                          std::int64_t n, double* out) {
   constexpr int lanes = kLanes<T>;
   for (std::int64_t k = 0; k < rows.stride; ++k) out[k] = 0;
   std::int64_t k = 0;
   for (; k + 4 * lanes <= rows.stride; k += 4 * lanes)
-    weighted_sum_block<4, T>(rows.data + k, rows.stride, index, weight, n, out + k);
+    weighted_sum_block<4>(rows.data + k, rows.stride, index, weight, n, out + k);
   for (; k + 2 * lanes <= rows.stride; k += 2 * lanes)
-    weighted_sum_block<2, T>(rows.data + k, rows.stride, index, weight, n, out + k);
-  if (k < rows.stride)
-    weighted_sum_block<1, T>(rows.data + k, rows.stride, index, weight, n, out + k);
+    weighted_sum_block<2>(rows.data + k, rows.stride, index, weight, n, out + k);
+  if (k < rows.stride) weighted_sum_block<1>(rows.data + k, rows.stride, index, weight, n, out + k);
+}
+
+// The same two loops over rows that were gathered and turned once: column k holds the k-th numbers
+// of a document's rows, so that no vector is summed across per entry. Worth its copy from a few
+// updates of a document on. Columns are padded to whole vectors with zeros.
+template <class T>
+struct Columns {
+  T* data;
+  std::int64_t stride;
+
+  T* column(std::int64_t k) const { return data + k * stride; }
+};
+
+template <class T>
+inline Columns<T> gather_columns(const Rows<const T>& rows, const std::int32_t* index,
+                                 std::int64_t n, T* memory) {
+  constexpr std::int64_t lanes = kLanes<T>;
+  const Columns<T> columns{memory, (n + lanes - 1) / lanes * lanes};
+  for (std::int64_t p = 0; p < n; ++p) {
+    const T* row = rows.row(index[p]);
+    for (std::int64_t k = 0; k < rows.width; ++k) columns.column(k)[p] = row[k];
+  }
+  for (std::int64_t k = 0; k < rows.width; ++k)
+    for (std::int64_t p = n; p < columns.stride; ++p) columns.column(k)[p] = 0;
+  return columns;
+}
+
+// out[p] = sum_k columns[k][p] * x[k]
+template <class T>
+inline void column_products(const Columns<T>& columns, std::int64_t K, const T* x, T* out) {
+  constexpr int lanes = kLanes<T>;
+  for (std::int64_t p = 0; p < columns.stride; p += lanes) {
+    Vec<T> even{}, odd{};
+    std::int64_t k = 0;
+    for (; k + 2 <= K; k += 2) {
+      even += load(columns.column(k) + p) * broadcast<T>(x[k]);
+      odd += load(columns.column(k + 1) + p) * broadcast<T>(x[k + 1]);
+    }
+    if (k < K) even += load(columns.column(k) + p) * broadcast<T>(x[k]);
+    store<T>(out + p, even + odd);
+  }
+}
+
+// out[k] = sum_p weight[p] * columns[k][p], in runs as in weighted_sum_block.
+template <class T>
+inline void column_sums(const Columns<T>& columns, std::int64_t K, const T* weight, double* out) {
+  constexpr int lanes = kLanes<T>;
+  constexpr std::int64_t kRun = 128 * lanes;
+  for (std::int64_t k = 0; k < K; ++k) {
+    const T* column = columns.column(k);
+    double total = 0;
+    for (std::int64_t begin = 0; begin < columns.stride; begin += kRun) {
+      const std::int64_t end = begin + kRun < columns.stride ? begin + kRun : columns.stride;
+      Vec<T> even{}, odd{};
+      std::int64_t p = begin;
+      for (; p + 2 * lanes <= end; p += 2 * lanes) {
+        even += load(column + p) * load(weight + p);
+        odd += load(column + p + lanes) * load(weight + p + lanes);
+      }
+      if (p < end) even += load(column + p) * load(weight + p);
+      total += static_cast<double>(sum<T>(even + odd));
+    }
+    out[k] = total;
+  }
 }
 
 }  // namespace dcomp::DCOMP_ISA
