@@ -15,8 +15,9 @@ namespace dcomp {
 template <class T>
 inline constexpr T kWeightFloor = sizeof(T) == 4 ? T(1e-18) : T(1e-150);
 
-// A document that may get this many updates has its rows gathered into columns first, if they fit.
-inline constexpr int kGatherFrom = 8;
+// A document that may get this many updates (one that starts cold, not one of a sweep) has its rows
+// gathered into columns first, if they fit.
+inline constexpr int kGatherFrom = 32;
 inline constexpr std::int64_t kGatherSize = std::int64_t{1} << 18;
 // Plain updates between two jumps ahead: the rate must be measured between plain ones.
 inline constexpr int kJumpEvery = 3;
