@@ -49,14 +49,15 @@ class Workers {
       : rows_(n_threads * 5 * padded),
         entries_(n_threads * 2 * round_up(max_entries)),
         columns_(max_inner >= kGatherFrom ? n_threads * kGatherSize : 0),
-        sums_(n_threads * padded) {
+        sums_(n_threads * padded),
+        chosen_(n_threads * padded) {
     for (int t = 0; t < n_threads; ++t) {
       T* row = rows_.get() + t * 5 * padded;
       T* entry = entries_.get() + t * 2 * round_up(max_entries);
       scratch_.push_back({row, row + padded, row + 2 * padded, row + 3 * padded, row + 4 * padded,
                           entry, entry + round_up(max_entries),
                           max_inner >= kGatherFrom ? columns_.get() + t * kGatherSize : nullptr,
-                          sums_.get() + t * padded});
+                          chosen_.get() + t * padded, sums_.get() + t * padded});
     }
   }
   Scratch<T>& operator[](int worker) { return scratch_[static_cast<std::size_t>(worker)]; }
@@ -65,6 +66,7 @@ class Workers {
   static std::int64_t round_up(std::int64_t n) { return (n + 15) / 16 * 16; }
   AlignedBuffer<T> rows_, entries_, columns_;
   AlignedBuffer<double> sums_;
+  AlignedBuffer<std::int32_t> chosen_;
   std::vector<Scratch<T>> scratch_;
 };
 

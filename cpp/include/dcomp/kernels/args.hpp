@@ -26,8 +26,9 @@ inline constexpr int kJumpEvery = 3;
 template <class T>
 struct Scratch {
   T *c, *c_before, *a, *shift, *e;
-  T *z, *weight;  // entries
-  T* columns;     // kGatherSize numbers
+  T *z, *weight;         // entries
+  T* columns;            // kGatherSize numbers
+  std::int32_t* chosen;  // one padded row
   double* sum;
 };
 

@@ -83,15 +83,35 @@ inline Update update_by_rows(const DocumentPass<T>& pass, const std::int32_t* fe
   weighted_sum(pass.Theta, feature, s.weight, n, s.sum);
   return {update_c(pass.prior.padded, s), top};  // (13), (17)
 }
+// The same by columns, for the chosen components alone; the others keep their c.
 template <class T>
 inline Update update_by_columns(const DocumentPass<T>& pass, const Columns<T>& columns,
-                                const std::int32_t* w, std::int64_t n, Scratch<T>& s) {
+                                const std::int32_t* w, std::int64_t n, std::int64_t n_chosen,
+                                Scratch<T>& s) {
   const double top = allocation_weights(pass.prior, s);
-  column_products(columns, pass.Theta.width, s.e, s.z);
+  column_products(columns, s.chosen, n_chosen, s.e, s.z);
   for (std::int64_t p = 0; p < n; ++p) s.weight[p] = static_cast<T>(w[p]) / s.z[p];
   for (std::int64_t p = n; p < columns.stride; ++p) s.weight[p] = 0;
-  column_sums(columns, pass.Theta.width, s.weight, s.sum);
-  return {update_c(pass.prior.padded, s), top};
+  double change = 0;
+  for (std::int64_t q = 0; q < n_chosen; ++q) {
+    const std::int64_t k = s.chosen[q];
+    const double c =
+        static_cast<double>(s.e[k]) * column_sum(columns.column(k), columns.stride, s.weight);
+    const double difference = c - static_cast<double>(s.c[k]);
+    change += difference < 0 ? -difference : difference;
+    s.c[k] = static_cast<T>(c);
+  }
+  return {change, top};
+}
+
+// Lists the components that hold more than 1e-5 of the document; all of them if `all`.
+template <class T>
+inline std::int64_t choose_components(std::int64_t K, double length, bool all, Scratch<T>& s) {
+  std::int64_t n_chosen = 0;
+  for (std::int64_t k = 0; k < K; ++k)
+    if (all || static_cast<double>(s.c[k]) > 1e-5 * length)
+      s.chosen[n_chosen++] = static_cast<std::int32_t>(k);
+  return n_chosen;
 }
 
 // The fixed point is approached at a steady rate; a jump ahead by the geometric series of the last
@@ -104,6 +124,42 @@ inline void jump_ahead(std::int64_t padded, double rate, const T* c_before, Scra
     const Vec<double> c = load_double(s.c + k);
     const Vec<double> ahead = c + steps * (c - load_double(c_before + k));
     store_double(s.c + k, max<double>(ahead, 0.1 * c));
+  }
+}
+
+// Updates a document until it settles or its number of updates is used up; returns the last one.
+template <class T>
+inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const std::int32_t* feature,
+                                  const std::int32_t* w, std::int64_t n, std::int64_t n_ahead,
+                                  double length, Scratch<T>& s, DocumentSums& sums) {
+  for (int inner = 1;; ++inner) {
+    const Update update = update_by_rows(pass, feature, w, n, inner == 1 ? n_ahead : 0, s);
+    sums.inner += 1;
+    if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) return update;
+  }
+}
+
+// The same for a document that starts cold: with jumps ahead, and on the components that matter.
+// The last update is always one of all components.
+template <class T>
+inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const std::int32_t* feature,
+                                     const std::int32_t* w, std::int64_t n, double length,
+                                     Scratch<T>& s, DocumentSums& sums) {
+  const std::int64_t K = pass.Theta.width, padded = pass.Theta.stride;
+  const Columns<T> columns = gather_columns(pass.Theta, feature, n, s.columns);
+  std::int64_t n_chosen = choose_components(K, length, true, s);
+  double last_change = 0;
+  for (int inner = 1;; ++inner) {
+    for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
+    const Update update = update_by_columns(pass, columns, w, n, n_chosen, s);
+    sums.inner += 1;
+    const bool settled = inner >= pass.max_inner || update.change <= pass.inner_tol * length;
+    if (settled && n_chosen == K) return update;
+    const double rate = update.change / last_change;
+    last_change = update.change;
+    if (!settled && inner % kJumpEvery == 0 && rate > 0.3 && rate < 1)
+      jump_ahead(padded, rate, s.c_before, s);
+    n_chosen = choose_components(K, length, settled, s);
   }
 }
 
@@ -124,25 +180,10 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
 
   // The bound below needs a, e and Z of one and the same update: the loop leaves them so, with
   // the newer c already in s.c (MODELS.md section 3).
-  const bool gather = pass.max_inner >= kGatherFrom && (n + kLanes<T>)*K <= kGatherSize;
-  Columns<T> columns{};
-  if (gather) {
-    columns = gather_columns(pass.Theta, feature, n, s.columns);
-    for (std::int64_t k = K; k < padded; ++k) s.sum[k] = 0;
-  }
-  Update update{};
-  double last_change = 0;
-  for (int inner = 1;; ++inner) {
-    for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
-    update = gather ? update_by_columns(pass, columns, w, n, s)
-                    : update_by_rows(pass, feature, w, n, inner == 1 ? n_ahead : 0, s);
-    sums.inner += 1;
-    if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) break;
-    const double rate = update.change / last_change;
-    if (gather && inner % kJumpEvery == 0 && rate > 0.3 && rate < 1)
-      jump_ahead(padded, rate, s.c_before, s);
-    last_change = update.change;
-  }
+  const bool by_columns = pass.max_inner >= kGatherFrom && (n + kLanes<T>)*K <= kGatherSize;
+  const Update update = by_columns
+                            ? fixed_point_by_columns(pass, feature, w, n, length, s, sums)
+                            : fixed_point_by_rows(pass, feature, w, n, n_ahead, length, s, sums);
 
   for (std::int64_t k = 0; k < K; ++k) pass.c_out.row(i)[k] = s.c[k];
   double common = 0;

@@ -81,8 +81,9 @@ inline void weighted_sum(const Rows<const T>& rows, const Index* index, const T*
 }
 
 // The same two loops over rows that were gathered and turned once: column k holds the k-th numbers
-// of a document's rows, so that no vector is summed across per entry. Worth its copy from a few
-// updates of a document on. Columns are padded to whole vectors with zeros.
+// of a document's rows, so that no vector is summed across per entry, and components can be left
+// out. Worth its copy from a few updates of a document on. Columns are padded to whole vectors with
+// zeros.
 template <class T>
 struct Columns {
   T* data;
@@ -105,43 +106,41 @@ inline Columns<T> gather_columns(const Rows<const T>& rows, const std::int32_t* 
   return columns;
 }
 
-// out[p] = sum_k columns[k][p] * x[k]
+// out[p] = sum over the chosen k of columns[k][p] * x[k]
 template <class T>
-inline void column_products(const Columns<T>& columns, std::int64_t K, const T* x, T* out) {
+inline void column_products(const Columns<T>& columns, const std::int32_t* chosen,
+                            std::int64_t n_chosen, const T* x, T* out) {
   constexpr int lanes = kLanes<T>;
   for (std::int64_t p = 0; p < columns.stride; p += lanes) {
     Vec<T> even{}, odd{};
-    std::int64_t k = 0;
-    for (; k + 2 <= K; k += 2) {
-      even += load(columns.column(k) + p) * broadcast<T>(x[k]);
-      odd += load(columns.column(k + 1) + p) * broadcast<T>(x[k + 1]);
+    std::int64_t q = 0;
+    for (; q + 2 <= n_chosen; q += 2) {
+      even += load(columns.column(chosen[q]) + p) * broadcast<T>(x[chosen[q]]);
+      odd += load(columns.column(chosen[q + 1]) + p) * broadcast<T>(x[chosen[q + 1]]);
     }
-    if (k < K) even += load(columns.column(k) + p) * broadcast<T>(x[k]);
+    if (q < n_chosen) even += load(columns.column(chosen[q]) + p) * broadcast<T>(x[chosen[q]]);
     store<T>(out + p, even + odd);
   }
 }
 
-// out[k] = sum_p weight[p] * columns[k][p], in runs as in weighted_sum_block.
+// sum_p weight[p] * column[p], in runs as in weighted_sum_block.
 template <class T>
-inline void column_sums(const Columns<T>& columns, std::int64_t K, const T* weight, double* out) {
+inline double column_sum(const T* column, std::int64_t size, const T* weight) {
   constexpr int lanes = kLanes<T>;
   constexpr std::int64_t kRun = 128 * lanes;
-  for (std::int64_t k = 0; k < K; ++k) {
-    const T* column = columns.column(k);
-    double total = 0;
-    for (std::int64_t begin = 0; begin < columns.stride; begin += kRun) {
-      const std::int64_t end = begin + kRun < columns.stride ? begin + kRun : columns.stride;
-      Vec<T> even{}, odd{};
-      std::int64_t p = begin;
-      for (; p + 2 * lanes <= end; p += 2 * lanes) {
-        even += load(column + p) * load(weight + p);
-        odd += load(column + p + lanes) * load(weight + p + lanes);
-      }
-      if (p < end) even += load(column + p) * load(weight + p);
-      total += static_cast<double>(sum<T>(even + odd));
+  double total = 0;
+  for (std::int64_t begin = 0; begin < size; begin += kRun) {
+    const std::int64_t end = begin + kRun < size ? begin + kRun : size;
+    Vec<T> even{}, odd{};
+    std::int64_t p = begin;
+    for (; p + 2 * lanes <= end; p += 2 * lanes) {
+      even += load(column + p) * load(weight + p);
+      odd += load(column + p + lanes) * load(weight + p + lanes);
     }
-    out[k] = total;
+    if (p < end) even += load(column + p) * load(weight + p);
+    total += static_cast<double>(sum<T>(even + odd));
   }
+  return total;
 }
 
 }  // namespace dcomp::DCOMP_ISA
