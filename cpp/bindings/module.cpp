@@ -11,41 +11,12 @@
 #include <optional>
 #include <tuple>
 
-#include "arrays.hpp"
+#include "corpus.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/mean_field.hpp"
+#include "samplers.hpp"
 
 namespace dcomp::bindings {
-
-// Counts in CSR: keeps the NumPy arrays alive, checks them once, builds the feature index when a
-// fit first asks for it.
-class Corpus {
- public:
-  Corpus(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
-         Vector<const std::int32_t> data, std::int64_t n_features)
-      : indptr_(indptr), indices_(indices), data_(data) {
-    require(indptr.shape(0) >= 1, "indptr must hold n_docs + 1 numbers");
-    require(n_features >= 1, "n_features must be at least 1");
-    require(indices.shape(0) == data.shape(0), "indices and data must have one length");
-    W_ = {indptr.data(), indices.data(), data.data(),
-          static_cast<std::int64_t>(indptr.shape(0)) - 1, n_features};
-    require(W_.indptr[W_.n_docs] == static_cast<std::int64_t>(data.shape(0)),
-            "indptr must end at the number of stored counts");
-    const char* problem = check(W_);
-    require(*problem == '\0', problem);
-  }
-  const CsrView& W() const { return W_; }
-  const CorpusIndex& index() {
-    if (!index_) index_ = std::make_unique<CorpusIndex>(W_);
-    return *index_;
-  }
-
- private:
-  Vector<const std::int64_t> indptr_;
-  Vector<const std::int32_t> indices_, data_;
-  CsrView W_;
-  std::unique_ptr<CorpusIndex> index_;
-};
 
 Prior prior_named(const std::string& name) {
   for (int p = 0; p < kPriors; ++p)
@@ -221,6 +192,8 @@ void define_kernels(nb::module_& m) {
 std::vector<std::tuple<std::string, std::string>> compiled() {
   std::vector<std::tuple<std::string, std::string>> cells;
   for (const char* name : kPriorNames) cells.emplace_back(name, "expect");
+  for (const char* name : {"DM", "GP", "CGP"})
+    for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
   return cells;
 }
 
@@ -247,6 +220,8 @@ NB_MODULE(_core, m) {
           nb::arg("exposure").noconvert().none());
   define_kernels<float>(m);
   define_kernels<double>(m);
+  define_samplers(m);
+  m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
   m.def("compiled", &compiled, "The score priors and allocation modes that were compiled in.");
 }

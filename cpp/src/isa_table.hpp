@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dcomp/dispatch.hpp"
+#include "dcomp/kernels/collapse.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/loadings.hpp"
 #include "dcomp/kernels/predict.hpp"
@@ -26,7 +27,8 @@ constexpr Kernels<T> table() {
 extern const InstructionSet instruction_set;
 #define DCOMP_TEXT_OF(name) #name
 #define DCOMP_TEXT(name) DCOMP_TEXT_OF(name)
-const InstructionSet instruction_set = {DCOMP_TEXT(DCOMP_ISA), table<float>(), table<double>(),
-                                        &elementwise<double, &log_gamma>};
+const InstructionSet instruction_set = {DCOMP_TEXT(DCOMP_ISA), table<float>(),
+                                        table<double>(),       &elementwise<double, &log_gamma>,
+                                        &sample_document,      &collapse_cell};
 
 }  // namespace dcomp::DCOMP_ISA

@@ -67,3 +67,83 @@ def log_predictive(
 def special(name: str, x: _Float, out: _Float) -> None: ...
 def instruction_set() -> str: ...
 def compiled() -> list[tuple[str, str]]: ...
+def lanes() -> int: ...
+def sample(
+    corpus: Corpus,
+    Theta: npt.NDArray[np.float32],
+    log_scale: _Double,
+    alpha: _Double,
+    beta: _Double | None,
+    rho: _Double | None,
+    exposure: _Double | None,
+    c_in: npt.NDArray[np.int32],
+    c_out: npt.NDArray[np.int32],
+    n: npt.NDArray[np.int32] | None,
+    scores: npt.NDArray[np.float32] | None,
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> float: ...
+def draw_loadings(
+    n: npt.NDArray[np.int32],
+    gamma: _Double,
+    block: npt.NDArray[np.int32],
+    n_blocks: int,
+    seed: int,
+    sweep: int,
+    log_scale: _Double,
+    n_threads: int,
+) -> npt.NDArray[np.float32]: ...
+def log_loading_moments(
+    n: npt.NDArray[np.int32],
+    gamma: _Double,
+    block: npt.NDArray[np.int32],
+    n_blocks: int,
+    n_threads: int,
+) -> float: ...
+def log_score_moments(
+    c: npt.NDArray[np.int32],
+    alpha: _Double,
+    beta: _Double | None,
+    rho: _Double | None,
+    exposure: _Double | None,
+    n_threads: int,
+) -> float: ...
+
+class CollapsedSampler:
+    n_tokens: int
+    def __init__(
+        self, corpus: Corpus, block: npt.NDArray[np.int32], n_blocks: int, K: int, n_parts: int
+    ) -> None: ...
+    def start(self, seed: int, z: npt.NDArray[np.uint16]) -> None: ...
+    def count(self, z: npt.NDArray[np.uint16]) -> None: ...
+    def sweep(
+        self,
+        z: npt.NDArray[np.uint16],
+        gamma: _Double,
+        a0: npt.NDArray[np.float32] | None,
+        a: npt.NDArray[np.float32],
+        F: npt.NDArray[np.float32],
+        seed: int,
+        sweep: int,
+        n_threads: int,
+    ) -> float: ...
+    def read(self, c: npt.NDArray[np.int32], n: npt.NDArray[np.int32]) -> None: ...
+    def record(
+        self,
+        gamma: _Double,
+        Theta: npt.NDArray[np.float32],
+        c_sum: npt.NDArray[np.float32],
+        zeros: npt.NDArray[np.float32] | None,
+        n_threads: int,
+    ) -> None: ...
+    def log_moments(
+        self,
+        gamma: _Double,
+        alpha: _Double,
+        beta: _Double | None,
+        rho: _Double | None,
+        exposure: _Double | None,
+        n_threads: int,
+    ) -> float: ...
+    def entries(self, entry: npt.NDArray[np.int64]) -> None: ...

@@ -12,15 +12,15 @@ from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.models import MODELS, Model
 
 # Which algorithms each way of allocating words serves (MODELS §2).
-_MODES = {"expect": ("mean-field",)}
-_DEFAULT_ORDER = ("mean-field",)
+_MODES = {"expect": ("mean-field",), "sample": ("gibbs",), "collapse": ("collapsed-gibbs",)}
+_DEFAULT_ORDER = ("mean-field", "collapsed-gibbs")
 
 
 def supported() -> dict[str, tuple[str, ...]]:
     """For each model key, the algorithms that fit it.
 
-    >>> supported()["DM"]
-    ('mean-field',)
+    >>> supported()["CGP"]
+    ('gibbs', 'collapsed-gibbs')
     """
     cells: dict[str, list[str]] = {key: [] for key in MODELS}
     for key, mode in _core.compiled():

@@ -51,12 +51,13 @@ def resolve_model(
     *,
     alpha: Any = "auto",
     beta: Any = "auto",
+    rho: Any = "auto",
     gamma: Any = 0.5,
 ) -> Model:
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
 
-    alpha: "auto", "total-one" (1/K each, BJ04 §5), a number or K numbers. beta (GP only): "auto",
-    a number or K numbers. gamma: a number, J numbers, or "empirical" (BJ04 §5).
+    alpha: "auto", "total-one" (1/K each, BJ04 §5), a number or K numbers. beta (GP, CGP) and rho
+    (CGP): "auto", a number or K numbers. gamma: a number, J numbers, or "empirical" (BJ04 §5).
     """
     if not isinstance(model, str):
         return model
@@ -73,6 +74,11 @@ def resolve_model(
         options["beta"] = start if isinstance(beta, str) else beta
     elif not isinstance(beta, str):
         raise UnsupportedCombination(f"beta has no meaning for model {key}; leave it at 'auto'")
+    if key == "CGP":
+        options["learn_rho"] = _is_word("rho", rho, ("auto",)) == "auto"
+        options["rho"] = 0.5 if isinstance(rho, str) else rho
+    elif not isinstance(rho, str):
+        raise UnsupportedCombination(f"rho has no meaning for model {key}; leave it at 'auto'")
     build: Any = MODELS[key].build
     built: Model = build(K, **options)
     return built
@@ -95,15 +101,39 @@ def _is_word(name: str, value: Any, words: tuple[str, ...]) -> str | None:
 
 
 def resolve_algorithm(
-    algorithm: str | Algorithm, model: Model, loadings: str | None = None
+    algorithm: str | Algorithm,
+    model: Model,
+    *,
+    loadings: str | None = None,
+    burn_in: int | None = None,
+    max_iter: int = 200,
 ) -> Algorithm:
-    """An algorithm from its name; "auto" is the model's default. `loadings` is mean field's."""
+    """An algorithm from its name; "auto" is the model's default.
+
+    `loadings` is an option of mean field, `burn_in` one of the samplers: half of `max_iter` unless
+    given.
+    """
+    named = isinstance(algorithm, str)
     if isinstance(algorithm, str):
         algorithm = ALGORITHMS[registry.algorithm_name(model.key, algorithm)]()
     else:
         registry.check(model, algorithm)
-    if loadings is None:
-        return algorithm
-    if not isinstance(algorithm, MeanField):
+    if isinstance(algorithm, MeanField):
+        if burn_in is not None:
+            raise UnsupportedCombination("burn_in= is an option of the samplers, not mean-field")
+        return algorithm if loadings is None else replace(algorithm, loadings=loadings)
+    if loadings is not None:
         raise UnsupportedCombination(f"loadings= is an option of mean-field, not {algorithm.name}")
-    return replace(algorithm, loadings=loadings)
+    sampler: Any = algorithm
+    if burn_in is not None:
+        burn_in = whole_number("burn_in", burn_in, 0)
+        if burn_in >= max_iter:
+            raise InvalidParameter(
+                f"burn_in must be below max_iter = {max_iter}, to leave sweeps to record; "
+                f"got {burn_in}"
+            )
+        sampler = replace(sampler, burn_in=burn_in)
+    elif named:
+        sampler = replace(sampler, burn_in=max_iter // 2)
+    resolved: Algorithm = sampler
+    return resolved

@@ -12,6 +12,7 @@ from scipy import sparse
 import dcomp
 from dcomp import registry
 from dcomp.inference import ALGORITHMS
+from dcomp.result.fit import level
 
 CELLS = [(model, name) for model, names in registry.supported().items() for name in names]
 pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
 
 def make(key, algorithm, **options):
     settings = {"max_iter": 8, "tol": 0, "verbose": 0, "gamma": 0.1} | options
+    if algorithm != "mean-field" and isinstance(algorithm, str):
+        settings = {"burn_in": 4} | settings  # the same for short and long runs, to compare them
     return dcomp.DCA(4, model=key, algorithm=algorithm, **settings)
 
 
@@ -30,10 +33,13 @@ def same(a: dcomp.Fit, b: dcomp.Fit) -> bool:
 
 
 def large(seed=0) -> dcomp.Counts:
-    """More documents than one slab of the kernels, some of them empty."""
+    """More documents than one slab of the kernels, some of them empty, and enough tokens for the
+    parallel token sampler."""
     W = sparse.random_array((9000, 60), density=0.05, rng=seed)
-    W.data = np.ceil(W.data * 5)
-    return dcomp.Counts.from_matrix(W)
+    W.data = np.ceil(W.data * 9)
+    counts = dcomp.Counts.from_matrix(W)
+    assert counts.n_tokens > 110_000
+    return counts
 
 
 def test_same_seed_same_answer(key, algorithm, planted):
@@ -63,6 +69,8 @@ def test_resume_is_one_long_run(key, algorithm, planted, tmp_path):
     )
     assert same(whole, again)
     assert again.n_sweeps == 40
+    if part.state.z is not None:
+        assert np.array_equal(again.state.z, whole.state.z)
 
 
 def test_warm_start_goes_on(key, algorithm, planted):
@@ -171,5 +179,25 @@ def test_resume_on_other_data_is_refused(key, algorithm, planted):
 
 def test_the_algorithm_object_is_the_named_one(key, algorithm, planted):
     by_name = make(key, algorithm).fit(planted[0]).fit_
-    by_object = make(key, ALGORITHMS[algorithm]()).fit(planted[0]).fit_
+    options = {} if algorithm == "mean-field" else {"burn_in": 4}
+    by_object = make(key, ALGORITHMS[algorithm](**options)).fit(planted[0]).fit_
     assert same(by_name, by_object)
+
+
+def test_several_chains_keep_the_best(key, algorithm, planted):
+    fitted = make(key, algorithm, n_chains=3).fit(planted[0]).fit_
+    assert len(fitted.chains) == 3
+    ends = [level(chain.rows) for chain in fitted.chains]
+    assert level(fitted.history.rows) == max(ends)
+    assert len(set(ends)) == 3
+    alone = make(key, algorithm, random_state=fitted.seed).fit(planted[0]).fit_
+    assert same(alone, fitted)
+
+
+def test_heldout_score(key, algorithm, planted):
+    train, test = dcomp.data.train_test(planted[0], 0.3, seed=1)
+    fitted = make(key, algorithm, max_iter=60).fit(train)
+    unigram = np.exp(
+        -(test.feature_totals @ np.log(train.feature_totals / train.n_tokens)) / test.n_tokens
+    )
+    assert fitted.perplexity(test) < 0.8 * unigram

@@ -137,8 +137,12 @@ def test_token_lists():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "CGP"}, "there is no model 'CGP'; this version fits DM by mean-field"),
-        ({"algorithm": "gibbs"}, "model DM has no algorithm 'gibbs'; this version fits"),
+        ({"model": "CTM"}, "there is no model 'CTM'; this version fits DM by mean-field"),
+        ({"algorithm": "map"}, "model DM has no algorithm 'map'; this version fits"),
+        ({"model": "CGP", "algorithm": "mean-field"}, "model CGP has no algorithm 'mean-field'"),
+        ({"rho": 0.5}, "rho has no meaning for model DM"),
+        ({"burn_in": 10}, "burn_in= is an option of the samplers"),
+        ({"algorithm": "gibbs", "loadings": "vb"}, "loadings= is an option of mean-field"),
         ({"beta": 1.0}, "beta has no meaning for model DM"),
         ({"exposure": "total"}, "exposure has no meaning for model DM"),
     ],

@@ -45,7 +45,7 @@ def exact_log_likelihood(words, blocks, Theta, alpha, beta=None, exposure=None):
     return value
 
 
-@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("key", ["DM", "GP"])
 @pytest.mark.parametrize("K", [1, 2, 3])
 @pytest.mark.parametrize("n_blocks", [1, 2])
 def test_bound_lies_below_the_exact_likelihood(key, K, n_blocks):
@@ -73,7 +73,7 @@ def test_bound_lies_below_the_exact_likelihood(key, K, n_blocks):
         assert exact - 3 < bound < exact
 
 
-@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("key", ["DM", "GP"])
 def test_bag_and_sequence_differ_by_the_combinatoric_term(key):
     # A document of one component has a closed form: Poisson(s) mixed, or a plain multinomial.
     W = np.array([[2, 0, 3]])

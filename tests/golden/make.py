@@ -14,9 +14,13 @@ from dcomp.result.storage import VERSION
 def main() -> None:
     W = np.random.default_rng(0).poisson(1.5, (12, 9))
     new = W[:3] + 1
-    for cls in (dcomp.LDA, dcomp.GaP):
-        counts = dcomp.Counts.from_matrix(W, feature_names=[f"w{j}" for j in range(9)])
-        fitted = cls(3, verbose=0).fit(counts).fit_
+    counts = dcomp.Counts.from_matrix(W, feature_names=[f"w{j}" for j in range(9)])
+    for model in (
+        dcomp.LDA(3, verbose=0),
+        dcomp.GaP(3, verbose=0),
+        dcomp.DCA(3, model="CGP", max_iter=20, n_chains=2, verbose=0),
+    ):
+        fitted = model.fit(counts).fit_
         path = Path(__file__).parent / f"v{VERSION}-{fitted.model.key}.dcomp"
         dcomp.save(fitted, path)
         expected = {

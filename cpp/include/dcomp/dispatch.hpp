@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dcomp/kernels/args.hpp"
+#include "dcomp/kernels/sample_pass.hpp"
 
 namespace dcomp {
 
@@ -24,6 +25,9 @@ struct InstructionSet {
   Kernels<float> f32;
   Kernels<double> f64;
   void (*log_gamma)(const double* x, double* out, std::int64_t n);
+  double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&);
+  double (*collapse_cell)(const CollapsePass&, const TokenCells::Run* first,
+                          const TokenCells::Run* last, Stream&, const CollapseScratch&);
 
   template <class T>
   const Kernels<T>& kernels() const;

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from dcomp.cli.common import check_output, console, one_line_warnings
-from dcomp.cli.options import Force, Jobs, Seed
+from dcomp.cli.options import ALGORITHM_NAMES, MODEL_NAMES, Force, Jobs, Seed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 def demo(
     k: Annotated[int, typer.Option("-k", min=1, help="Number of components.")] = 20,
-    model: Annotated[str, typer.Option(metavar="NAME", help="DM (LDA) or GP (GaP).")] = "DM",
+    model: Annotated[str, typer.Option(metavar="NAME", help=f"{MODEL_NAMES}.")] = "DM",
+    algorithm: Annotated[
+        str, typer.Option(metavar="NAME", help=f"auto, {ALGORITHM_NAMES}.")
+    ] = "auto",
     seed: Seed = 0,
     jobs: Jobs = None,
     output: Annotated[
@@ -41,6 +44,7 @@ def demo(
     from dcomp import registry
 
     key = registry.model_key(model)
+    name = registry.algorithm_name(key, algorithm)
     if output is not None:
         check_output(output, force=force)
     from dcomp.data import docstrings, train_test
@@ -55,10 +59,10 @@ def demo(
         f"words, {counts.n_tokens:,} tokens; {test.n_docs:,} of them held out\n"
     )
     with one_line_warnings():
-        fitted = _fit(train, key, k, seed, jobs)
+        fitted = _fit(train, key, name, k, seed, jobs)
     _components(out, fitted)
     _score(out, fitted, train, test, seed, jobs)
-    _reading(out, fitted, test)
+    _reading(out, fitted, test, jobs)
     if output is not None:
         from dcomp.result import save
 
@@ -67,10 +71,11 @@ def demo(
     _next(out, output)
 
 
-def _fit(train: Counts, key: str, k: int, seed: int, jobs: int | None) -> Fit:
+def _fit(train: Counts, key: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
     from dcomp.estimators import DCA
 
-    return DCA(k, model=key, gamma=0.05, random_state=seed, n_jobs=jobs).fit(train).fit_
+    estimator = DCA(k, model=key, algorithm=algorithm, gamma=0.05, random_state=seed, n_jobs=jobs)
+    return estimator.fit(train).fit_
 
 
 def _components(out: Console, fitted: Fit) -> None:
@@ -85,11 +90,17 @@ def _components(out: Console, fitted: Fit) -> None:
     }
     seconds = float(fitted.history["seconds"].sum())
     out.print(
-        f"{fitted.model.key}, {fitted.n_components} components: {fitted.n_sweeps} sweeps in "
-        f"{seconds:.1f} s, {fitted.reason}"
+        f"{fitted.model.key}, {fitted.n_components} components, {fitted.algorithm.name}: "
+        f"{fitted.n_sweeps} sweeps in {seconds:.1f} s, {fitted.reason}"
+        + (" (approximate: parallel token sampling)" if fitted.is_approximate else "")
     )
     out.print(component_table(fitted, 8, shares))
-    alpha = priors(fitted)["alpha"]
+    learned = priors(fitted)
+    if "rho" in learned:
+        absent = 100 * learned["rho"].mean()
+        out.print(f"By the learned prior rho a component is absent from {absent:.0f} % of them.")
+        return
+    alpha = learned["alpha"]
     out.print(
         f"The learned prior alpha sums to {alpha.sum():.2f}: "
         + ("a docstring has few themes." if alpha.sum() < 1 else "a docstring has many themes.")
@@ -113,9 +124,11 @@ def _score(
     )
 
 
-def _reading(out: Console, fitted: Fit, test: Counts) -> None:
+def _reading(out: Console, fitted: Fit, test: Counts, jobs: int | None) -> None:
     """One held-out document: its words per component (BJ06 VI), and the table behind them."""
-    c = fitted.fold_in(test).c
+    if not fitted.has_fixed_point:  # the table needs one
+        return
+    c = fitted.fold_in(test, n_jobs=jobs).c
     second = np.sort(c, axis=1)[:, -2] if c.shape[1] > 1 else c[:, 0]
     row = int(np.argmax(np.where(test.doc_totals <= 120, second, -1.0)))
     table = fitted.word_table(test, row)

@@ -38,7 +38,8 @@ def evaluate(
     Document completion: a random half of each document's tokens gives its scores, and the other
     half is predicted. Shown are the perplexity of that half (lower is better) and its standard
     error over documents; and, beside it, the lower bound on the documents' log-probability,
-    which is no perplexity.
+    which is no perplexity. A model without mean field has no bound: the line is left out (null
+    in JSON).
 
     \b
     Example:
@@ -51,7 +52,9 @@ def evaluate(
     fitted = load(fit)
     counts, dropped = counts_for(fitted, Source(input, format, vocab), quiet)
     score = completion(fitted, counts, exposure=exposure, fraction=fraction, seed=seed, n_jobs=jobs)
-    bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
+    bound = None
+    if fitted.has_fixed_point:
+        bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
     seen = counts.fingerprint() == fitted.provenance.data_fingerprint
     if seen and not quiet:
         say("note: the fit was made from these very documents: the score is not held-out")
@@ -61,14 +64,18 @@ def evaluate(
         print("\n".join(_lines(score, bound, fraction)))
 
 
-def _lines(score: HeldOut, bound: float, fraction: float) -> list[str]:
-    return [
+def _lines(score: HeldOut, bound: float | None, fraction: float) -> list[str]:
+    lines = [
         f"perplexity      {score.perplexity:.1f} {_error(score.perplexity_error, 1)} "
         f"(document completion, {fraction:g} of the tokens seen)",
         f"log-likelihood  {score.log_likelihood:.4f} {_error(score.standard_error, 4)} per token",
         f"predicted       {score.n_tokens:,} tokens of {score.n_docs:,} documents",
-        f"bound           {bound:.4f} per token (a lower bound on log p, not a perplexity)",
     ]
+    if bound is not None:
+        lines.append(
+            f"bound           {bound:.4f} per token (a lower bound on log p, not a perplexity)"
+        )
+    return lines
 
 
 def _error(value: float, digits: int) -> str:
@@ -76,7 +83,7 @@ def _error(value: float, digits: int) -> str:
 
 
 def _record(
-    score: HeldOut, bound: float, fraction: float, seed: int, dropped: int, seen: bool
+    score: HeldOut, bound: float | None, fraction: float, seed: int, dropped: int, seen: bool
 ) -> dict[str, Any]:
     return {
         "method": "document completion",

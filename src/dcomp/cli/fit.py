@@ -10,7 +10,19 @@ import typer
 
 from dcomp.cli.common import INTERRUPTED, Source, check_output, console, print_json, say
 from dcomp.cli.fitting import Settings, run_fit
-from dcomp.cli.options import Exposure, Force, Format, Input, Jobs, Json, Quiet, Vocab
+from dcomp.cli.options import (
+    ALGORITHM_NAMES,
+    MODEL_NAMES,
+    WITH_EXPOSURE,
+    Exposure,
+    Force,
+    Format,
+    Input,
+    Jobs,
+    Json,
+    Quiet,
+    Vocab,
+)
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
@@ -29,11 +41,16 @@ def fit(
     ] = None,
     model: Annotated[
         str | None,
-        _option("--model", help="DM or GP; see dcomp models.", metavar="NAME", default="DM"),
+        _option("--model", help=f"{MODEL_NAMES}; see dcomp models.", metavar="NAME", default="DM"),
     ] = None,
     algorithm: Annotated[
         str | None,
-        _option("--algorithm", help="See dcomp models.", metavar="NAME", default="auto"),
+        _option(
+            "--algorithm",
+            help=f"auto, {ALGORITHM_NAMES}; dcomp models shows which fits what.",
+            metavar="NAME",
+            default="auto",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -50,7 +67,16 @@ def fit(
         _option("--alpha", help="Number, auto (learned) or total-one (1/K).", default="auto"),
     ] = None,
     beta: Annotated[
-        str | None, _option("--beta", help="GP only: number or auto (learned).", default="auto")
+        str | None,
+        _option("--beta", help=f"{WITH_EXPOSURE}: number or auto (learned).", default="auto"),
+    ] = None,
+    rho: Annotated[
+        str | None,
+        _option(
+            "--rho",
+            help="CGP: probability that a score is zero, a number or auto (learned).",
+            default="auto",
+        ),
     ] = None,
     gamma: Annotated[
         str | None,
@@ -60,11 +86,32 @@ def fit(
     ] = None,
     loadings: Annotated[
         str | None,
-        _option("--loadings", metavar="NAME", help="mean, map or vb.", default="mean"),
+        _option("--loadings", metavar="NAME", help="mean-field: mean, map or vb.", default="mean"),
     ] = None,
     exposure: Exposure = None,
     max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most, resumed ones too.")] = 200,
-    tol: Annotated[float, typer.Option(help="Stop at this relative change; 0: never.")] = 1e-4,
+    tol: Annotated[
+        float,
+        typer.Option(help="Stop at this relative change; 0: never. Samplers run all sweeps."),
+    ] = 1e-4,
+    burn_in: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Samplers: sweeps before the averages begin.",
+            show_default="half of max-iter",
+        ),
+    ] = None,
+    chains: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Runs from different starts, of which the best is kept.",
+            show_default="1",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the random start.", show_default="0")
     ] = None,
@@ -96,10 +143,13 @@ def fit(
     Example:
       dcomp fit corpus.jsonl -k 50 --min-docs 5 -o fit.dcomp
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
+      dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --max-iter 400 --chains 4
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
     """
     source = Source(input, format, vocab, min_count, min_docs, blocks)
-    settings = Settings(k, model, algorithm, alpha, beta, gamma, loadings, exposure, seed)
+    settings = Settings(
+        k, model, algorithm, alpha, beta, rho, gamma, loadings, exposure, seed, burn_in, chains
+    )
     settings.check(resume)
     target = output or resume or default_output(input)
     own = resume is not None and target.exists() and target.samefile(resume)
@@ -114,13 +164,22 @@ def fit(
         print_json({"output": str(target), **as_record(fitted, top)})
     elif not quiet:
         _print(fitted, counts, target, top)
-    if fitted.reason == "interrupted":
+    if was_interrupted(fitted, chains or 1, max_iter):
         command = ["dcomp", "fit", *source.arguments(), "--resume", str(target)]
         extra = ["--max-iter", str(max_iter)] if max_iter != 200 else []
         extra += ["--tol", f"{tol:g}"] if tol != 1e-4 else []
-        say(f"interrupted; {fitted.n_sweeps} complete sweeps are saved in {target}")
+        begun = f" (the best of {len(fitted.chains)} chains begun)" if fitted.chains else ""
+        say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
         say(f"to go on: {shlex.join(command + extra)}")
         raise typer.Exit(INTERRUPTED)
+
+
+def was_interrupted(fitted: Fit, n_chains: int, max_iter: int) -> bool:
+    """Whether Ctrl-C ended the work: the kept chain may be an earlier one that was complete."""
+    if fitted.reason == "interrupted":
+        return True
+    short = fitted.algorithm.samples and any(len(chain) < max_iter for chain in fitted.chains)
+    return bool(fitted.chains) and (short or len(fitted.chains) < n_chains)
 
 
 def default_output(source: Path) -> Path:

@@ -23,10 +23,13 @@ class Settings:
     algorithm: str | None = None
     alpha: str | None = None
     beta: str | None = None
+    rho: str | None = None
     gamma: str | None = None
     loadings: str | None = None
     exposure: str | None = None
     seed: int | None = None
+    burn_in: int | None = None
+    chains: int | None = None
 
     def check(self, resume: Path | None) -> None:
         """Refuse early, before a large file is read: unknown names, options without effect."""
@@ -35,12 +38,16 @@ class Settings:
 
         given = [name for name, value in asdict(self).items() if value is not None]
         if resume is not None and given:
-            flags = ", ".join("-k" if name == "k" else f"--{name}" for name in given)
+            flags = ", ".join(_flag(name) for name in given)
             raise InvalidParameter(
                 f"a resumed fit keeps its own settings: leave out {flags}, or fit anew"
             )
         key = registry.model_key(self.model or "DM")
         registry.algorithm_name(key, self.algorithm or "auto")
+
+
+def _flag(name: str) -> str:
+    return "-k" if name == "k" else "--" + name.replace("_", "-")
 
 
 def number_or_word(value: str | None, default: Any) -> Any:
@@ -96,17 +103,18 @@ def _run(
         from dcomp.errors import InvalidParameter
 
         raise InvalidParameter(f"--tol must be a finite number; got {tol}")
-    model, algorithm = _parts(counts, settings, earlier)
-    exposure: Any = settings.exposure if earlier is None else earlier.exposure
+    model, algorithm = _parts(counts, settings, earlier, max_iter)
     label = f"{model.key} K={model.n_components}"
-    with one_line_warnings(), progress(int(show), max_iter, tol, label) as bars:
+    goal = 0.0 if algorithm.samples else tol  # the bar shows no goal where there is none
+    with one_line_warnings(), progress(int(show), max_iter, goal, label) as bars:
         return fit(
             counts,
             model,
             algorithm,
-            exposure=exposure,
+            exposure=settings.exposure,  # a resumed fit brings its own
             max_iter=max_iter,
             tol=tol,
+            n_chains=settings.chains or 1,
             n_jobs=jobs,
             seed=settings.seed or 0,
             callbacks=bars,
@@ -114,7 +122,9 @@ def _run(
         )
 
 
-def _parts(counts: Counts, settings: Settings, earlier: Fit | None) -> tuple[Any, Any]:
+def _parts(
+    counts: Counts, settings: Settings, earlier: Fit | None, max_iter: int
+) -> tuple[Any, Any]:
     from dcomp import validation
 
     if earlier is not None:
@@ -127,7 +137,14 @@ def _parts(counts: Counts, settings: Settings, earlier: Fit | None) -> tuple[Any
         10 if settings.k is None else settings.k,
         alpha=number_or_word(settings.alpha, "auto"),
         beta=number_or_word(settings.beta, "auto"),
+        rho=number_or_word(settings.rho, "auto"),
         gamma=number_or_word(settings.gamma, usual_gamma),
     )
-    algorithm = settings.algorithm or "auto"
-    return model, validation.resolve_algorithm(algorithm, model, settings.loadings)
+    algorithm = validation.resolve_algorithm(
+        settings.algorithm or "auto",
+        model,
+        loadings=settings.loadings,
+        burn_in=settings.burn_in,
+        max_iter=max_iter,
+    )
+    return model, algorithm

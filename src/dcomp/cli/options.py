@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from dcomp import registry
+from dcomp.inference import ALGORITHMS
+from dcomp.models import MODELS
+
+# Names come from the registry, so that no help text promises what is not there.
+MODEL_NAMES = ", ".join(registry.supported())
+ALGORITHM_NAMES = ", ".join(ALGORITHMS)
+WITH_EXPOSURE = " and ".join(key for key, model in MODELS.items() if model.has_exposure)
+
 Input = Annotated[
     Path,
     typer.Argument(
@@ -38,7 +47,7 @@ Exposure = Annotated[
     typer.Option(
         "--exposure",
         metavar="total",
-        help="GP only: 'total' takes each document's length as its exposure.",
+        help=f"{WITH_EXPOSURE}: 'total' takes each document's length as its exposure.",
     ),
 ]
 Jobs = Annotated[

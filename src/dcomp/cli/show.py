@@ -62,14 +62,20 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
         f"{counts.n_features:,} features, {counts.n_tokens:,} tokens",
         f"{fit.model.key}, {fit.n_components} components, {fit.algorithm.name}: "
         f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
-        f"{fit.algorithm.objective_name} {fit.objective:,.1f}, of which the documents "
-        f"{fit.history.rows[-1].documents / tokens:.4f} per token (not a perplexity)",
+        _objective(fit, tokens),
     ]
+    if fit.algorithm.samples:
+        lines += _sampling(fit)
+    levels = chain_levels(fit)
+    if levels:
+        lines.append(
+            f"{len(levels)} chains: the best is kept; {fit.algorithm.objective_name} of their last "
+            f"sweeps from {min(levels):,.1f} (worst) to {max(levels):,.1f} (best)"
+        )
     for name, values in priors(fit).items():
         how = "learned" if name in fit.model.scores.learned else "given"
-        lines.append(
-            f"{name} ({how}): sum {values.sum():.4g}, from {values.min():.3g} to {values.max():.3g}"
-        )
+        whole = f"mean {values.mean():.4g}" if name == "rho" else f"sum {values.sum():.4g}"
+        lines.append(f"{name} ({how}): {whole}, from {values.min():.3g} to {values.max():.3g}")
     capped = fit.history.rows[-1].capped
     if capped:
         lines.append(f"held at a limit: {', '.join(capped)}")
@@ -79,10 +85,42 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
 _ENDS = {"limit": "stopped at the limit of sweeps", "callback": "stopped by a callback"}
 
 
+def _objective(fit: Fit, tokens: int) -> str:
+    value = f"{fit.algorithm.objective_name} {fit.objective:,.1f}"
+    part = f"{fit.history.rows[-1].documents / tokens:.4f} per token (not a perplexity)"
+    if fit.algorithm.samples:  # the words given the last draw are no part of the log joint
+        return f"{value}; the training words given the rest {part}"
+    return f"{value}, of which the documents {part}"
+
+
+def _sampling(fit: Fit) -> list[str]:
+    burn_in = getattr(fit.algorithm, "burn_in", 0)
+    recorded = recorded_sweeps(fit)
+    lines = [f"means over {recorded} recorded sweeps, after a burn-in of {burn_in}"]
+    if not recorded:
+        lines = [f"no sweep recorded yet (the burn-in is {burn_in}): shown is the last draw"]
+    if fit.is_approximate:
+        lines.append("approximate: parallel token sampling")
+    return lines
+
+
+def recorded_sweeps(fit: Fit) -> int:
+    """How many sweeps of a sampler went into its means."""
+    return 0 if fit.state.recorded is None else fit.state.recorded.count
+
+
+def chain_levels(fit: Fit) -> list[float]:
+    """Where each of several chains ended; empty for a single one."""
+    from dcomp.result.fit import level
+
+    return [level(chain.rows) for chain in fit.chains]
+
+
 def priors(fit: Fit) -> dict[str, FloatArray]:
     """The priors of the scores by name, arrays of length K."""
     scores: Any = fit.model.scores
-    return {name: getattr(scores, name) for name in ("alpha", "beta") if hasattr(scores, name)}
+    names = ("alpha", "beta", "rho")
+    return {name: getattr(scores, name) for name in names if hasattr(scores, name)}
 
 
 def as_record(fit: Fit, n: int) -> dict[str, Any]:
@@ -100,7 +138,10 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "sweeps": fit.n_sweeps,
         "seconds": float(fit.history["seconds"].sum()),
         "reason": fit.reason,
-        "converged": fit.converged,
+        "converged": None if fit.algorithm.samples else fit.converged,
+        "recorded_sweeps": recorded_sweeps(fit) if fit.algorithm.samples else None,
+        "approximate": fit.is_approximate,
+        "chains": chain_levels(fit),
         "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
         "priors": {name: values.tolist() for name, values in priors(fit).items()},
         "learned": list(fit.model.scores.learned),

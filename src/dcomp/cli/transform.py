@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dcomp.data import Counts
+    from dcomp.result import Fit
 
 Output = Annotated[
     Path | None,
@@ -41,6 +42,20 @@ Rounded = Annotated[
     ),
 ]
 
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="fixed-point or sampling (posterior means over draws).",
+        show_default="fixed-point where the model has one",
+    ),
+]
+DrawSeed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, metavar="N", help="Seed of the sampling.", show_default="0"),
+]
+
 
 def transform(
     fit: FitFile,
@@ -48,6 +63,8 @@ def transform(
     output: Output = None,
     counts: AsCounts = False,
     rounded: Rounded = False,
+    method: Method = None,
+    seed: DrawSeed = None,
     exposure: Exposure = None,
     format: Format = None,
     vocab: Vocab = None,
@@ -57,13 +74,14 @@ def transform(
 ) -> None:
     """Write the scores of documents as a table.
 
-    A row per document, a column per component: E[m] for DM (rows sum to 1), E[l] for GP. Tokens
-    of features that the fit does not know are dropped, and stderr says how many.
+    A row per document, a column per component: E[m] for DM (rows sum to 1), E[l] for the
+    others. Tokens of features that the fit does not know are dropped, and stderr says how many.
 
     \b
     Example:
       dcomp transform fit.dcomp new.jsonl -o scores.csv
       dcomp transform fit.dcomp new.jsonl --rounded | head
+      dcomp transform fit.dcomp new.jsonl --method sampling --seed 1
     """
     from dcomp.result import load
 
@@ -71,10 +89,32 @@ def transform(
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
     fitted = load(fit)
+    samples = _samples(fitted, method, seed)
     documents, _ = counts_for(fitted, Source(input, format, vocab), quiet)
-    folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
-    values: npt.NDArray[Any] = folded.c if counts or rounded else folded.scores
+    values: npt.NDArray[Any]
+    if samples:
+        drawn = fitted.sample_scores(documents, exposure=exposure, seed=seed or 0, n_jobs=jobs)
+        values = drawn.c if counts or rounded else drawn.mean
+    else:
+        folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
+        values = folded.c if counts or rounded else folded.scores
     _write(target, documents, whole(values, documents.doc_totals) if rounded else values)
+
+
+def _samples(fitted: Fit, method: str | None, seed: int | None) -> bool:
+    """Whether to sample; an error for a method that does not exist, or a seed without use."""
+    from dcomp.errors import InvalidParameter, UnsupportedCombination
+
+    if method not in (None, "fixed-point", "sampling"):
+        raise InvalidParameter(f"--method must be fixed-point or sampling; got {method!r}")
+    if method == "fixed-point" and not fitted.has_fixed_point:
+        raise UnsupportedCombination(
+            f"model {fitted.model.key} has no fixed point: leave out --method, or give sampling"
+        )
+    samples = method == "sampling" or not fitted.has_fixed_point
+    if seed is not None and not samples:
+        raise InvalidParameter("--seed has no effect on the fixed point: leave it out")
+    return samples
 
 
 def whole(values: npt.NDArray[Any], totals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

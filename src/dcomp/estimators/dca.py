@@ -25,20 +25,26 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Discrete component analysis: counts w ≈ Θ · scores, with priors on both (BJ06 (1)).
 
     model "DM": m ~ Dirichlet(α), w ~ Multinomial(L, Θm), BJ06 (4), fitted by (17)–(19);
-    model "GP": l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), BJ06 (2), fitted by (13)–(16).
+    model "GP": l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), BJ06 (2), fitted by (13)–(16);
+    model "CGP": as GP, but l_k = 0 with probability ρ_k, BJ06 (3). All three by Gibbs sampling,
+    direct (BJ06 figure 6) and collapsed (figure 7).
 
     Parameters
     ----------
     n_components : K, the number of components.
-    model : "DM", "GP", a long name, or a Model object.
-    algorithm : "auto", "mean-field", or an Algorithm object.
+    model : "DM", "GP", "CGP", a long name, or a Model object.
+    algorithm : "auto", "mean-field", "gibbs", "collapsed-gibbs", or an Algorithm object.
     alpha : "auto" (learned), "total-one" (1/K each), a number, or K numbers.
-    beta : GP only: "auto" (learned), a number, or K numbers.
+    beta : GP and CGP: "auto" (learned), a number, or K numbers.
+    rho : CGP: "auto" (learned), a number, or K numbers.
     gamma : prior of the loadings: a number, J numbers, or "empirical".
     loadings : mean field's treatment of Θ: None for its default, "mean", "map" or "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
-    exposure : GP only: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
-    max_iter, tol : sweeps at most; stop when the bound's relative change falls below tol.
+    exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
+    max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
+        tol, samplers run them all.
+    burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
+    n_chains : runs from different starts; the best is kept, all their traces in `fit_.chains`.
     n_jobs : threads; None for all cores. The answer does not depend on it.
     random_state : seed, NumPy generator, or None.
     warm_start : go on from the previous fit of the same data.
@@ -68,12 +74,15 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         algorithm: str | Algorithm = "auto",
         alpha: Any = "auto",
         beta: Any = "auto",
+        rho: Any = "auto",
         gamma: Any = 0.5,
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
         max_iter: int = 200,
         tol: float = 1e-4,
+        burn_in: int | None = None,
+        n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
@@ -85,12 +94,15 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.algorithm = algorithm
         self.alpha = alpha
         self.beta = beta
+        self.rho = rho
         self.gamma = gamma
         self.loadings = loadings
         self.blocks = blocks
         self.exposure = exposure
         self.max_iter = max_iter
         self.tol = tol
+        self.burn_in = burn_in
+        self.n_chains = n_chains
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.warm_start = warm_start
@@ -107,9 +119,16 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.n_components,
             alpha=self.alpha,
             beta=self.beta,
+            rho=self.rho,
             gamma=self.gamma,
         )
-        algorithm = validation.resolve_algorithm(self.algorithm, model, self.loadings)
+        algorithm = validation.resolve_algorithm(
+            self.algorithm,
+            model,
+            loadings=self.loadings,
+            burn_in=self.burn_in,
+            max_iter=max_iter,
+        )
         label = f"{type(self).__name__} {model.key} K={model.n_components}"
         with progress(self.verbose, max_iter, self.tol, label) as bars:
             self.fit_ = fit(
@@ -119,6 +138,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 exposure=self.exposure,
                 max_iter=max_iter,
                 tol=self.tol,
+                n_chains=validation.whole_number("n_chains", self.n_chains, 1),
                 n_jobs=self.n_jobs,
                 seed=validation.resolve_seed(self.random_state),
                 callbacks=[*bars, *self.callbacks],
@@ -131,13 +151,16 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Fit, then the scores of the same documents by `transform`."""
         return self.fit(X, y).transform(X, **params)
 
-    def transform(self, X: Any, exposure: Any = None) -> npt.NDArray[Any]:
-        """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP.
+    def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
+        """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP and CGP.
 
-        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own.
+        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own;
+        with method "sampling" (and always for CGP) by Gibbs sampling, `fit_.sample_scores`.
         """
         check_is_fitted(self, "fit_")
-        return self.fit_.transform(self._counts(X), exposure=exposure, n_jobs=self.n_jobs)
+        return self.fit_.transform(
+            self._counts(X), exposure=exposure, method=method, n_jobs=self.n_jobs
+        )
 
     def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
         """Document completion on held-out documents, with its standard error."""
@@ -233,6 +256,8 @@ class LDA(DCA):
         blocks: Any = None,
         max_iter: int = 200,
         tol: float = 1e-4,
+        burn_in: int | None = None,
+        n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
@@ -249,6 +274,8 @@ class LDA(DCA):
             blocks=blocks,
             max_iter=max_iter,
             tol=tol,
+            burn_in=burn_in,
+            n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,
@@ -279,6 +306,8 @@ class GaP(DCA):
         exposure: Any = None,
         max_iter: int = 200,
         tol: float = 1e-4,
+        burn_in: int | None = None,
+        n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
@@ -297,6 +326,8 @@ class GaP(DCA):
             exposure=exposure,
             max_iter=max_iter,
             tol=tol,
+            burn_in=burn_in,
+            n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,

@@ -20,7 +20,6 @@ from dcomp import _core
 from dcomp.data import halves
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.executors import LocalExecutor
-from dcomp.inference.mean_field import fold_in
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
@@ -80,7 +79,7 @@ def completion(
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
     seen = observed.thinned(first, fraction) if fit.model.has_exposure else Observations(first)
-    folded = fold_in(fit.model, seen, fit.weights(n_threads=threads), threads)
+    scores = fit.transform(seen, seed=seed, n_jobs=n_jobs)
     # θ ∝ n + γ is E[θ] both for "mean" and for q(θ) = Dirichlet(n + γ).
     treatment = "map" if getattr(fit.algorithm, "loadings", "") == "map" else "mean"
     mean_theta = fit.weights(treatment, threads)
@@ -89,7 +88,7 @@ def completion(
         Observations(second).corpus,
         mean_theta.Theta,
         mean_theta.log_scale,
-        np.ascontiguousarray(folded.scores),
+        np.ascontiguousarray(scores, dtype=mean_theta.Theta.dtype),
         per_document,
         threads,
     )

@@ -3,7 +3,7 @@ wants to see), SufficientStats (what adds up across documents), and the Algorith
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -39,13 +39,27 @@ class SufficientStats:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """Sums over the recorded sweeps of a sampler."""
+
+    Theta: npt.NDArray[np.float32]  # (J, K): of E[Θ | n]
+    c: npt.NDArray[np.float32]  # (I, K)
+    zeros: npt.NDArray[np.float32] | None  # (I, K): sweeps with c = 0, where a score can be zero
+    count: int
+
+
+@dataclass(frozen=True)
 class State:
     """What the next sweep needs, and nothing else. Arrays are never written to."""
 
     model: Model  # with the hyper-parameters as they stand now
-    c: FloatingArray  # (I, K): expected words of each document per component
-    n: FloatingArray  # (J, K): the same per feature
+    c: npt.NDArray[Any]  # (I, K): words of each document per component, expected or drawn
+    n: npt.NDArray[Any]  # (J, K): the same per feature
     sweep: int  # complete sweeps so far
+    seed: int = 0
+    z: npt.NDArray[np.uint16] | None = None  # component of each token, in the sampler's order
+    recorded: Recorded | None = None
+    cache: object = field(default=None, compare=False, repr=False)  # can be rebuilt from the rest
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,7 @@ class Algorithm(Protocol):
 
     name: ClassVar[str]
     objective_name: ClassVar[str]
+    samples: ClassVar[bool]  # draws rather than converges: no stopping rule
 
     @property
     def min_sweeps(self) -> int:
@@ -78,4 +93,8 @@ class Algorithm(Protocol):
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep over all documents."""
+        ...
+
+    def finish(self, observed: Observations, state: State) -> State:
+        """The last state with everything that a Fit reads."""
         ...

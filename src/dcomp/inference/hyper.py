@@ -8,13 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import digamma, gammaln, polygamma
 
-from dcomp.models import DirichletScores, GammaScores, Model
+from dcomp.models import (
+    ConditionalGammaScores,
+    DirichletScores,
+    GammaScores,
+    Model,
+    Observations,
+)
 from dcomp.models.arrays import FloatArray
 
 ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
+RHO_CAP = 1 - 1e-6
 
 
 def learn_scores(
@@ -29,6 +37,64 @@ def learn_scores(
         changes, names = gamma_parameters(scores, log_scores / n_docs, mean_scores / n_docs)
         return model.with_scores(**changes), names
     return model, ()
+
+
+def learn_from_counts(
+    model: Model, c: npt.NDArray[Any], observed: Observations
+) -> tuple[Model, tuple[str, ...]]:
+    """One step of learning from drawn counts c (I, K): monotone in log p(c)."""
+    scores = model.scores
+    if not scores.learned:
+        return model, ()
+    if isinstance(scores, DirichletScores):
+        alpha, capped = polya_alpha(scores.alpha, c)
+        return model.with_scores(alpha=alpha), ("alpha",) if capped else ()
+    assert isinstance(scores, GammaScores)
+    changes, names = gamma_from_counts(scores, c, observed.total_exposure)
+    return model.with_scores(**changes), names
+
+
+def polya_alpha(
+    alpha: FloatArray, c: npt.NDArray[Any], n_steps: int = 3
+) -> tuple[FloatArray, bool]:
+    """Fixed point for α given counts (B09 (10)): α_k Σ_i[ψ(α_k+c_ik) − ψ(α_k)] over the same of
+    the totals. Counts are few and repeat: ψ is taken once per value.
+
+    >>> polya_alpha(np.array([1.0, 1.0]), np.array([[5, 0], [0, 6], [4, 1]]))[1]
+    False
+    """
+    if len(alpha) == 1:
+        return alpha, False
+    lengths, length_counts = np.unique(c.sum(axis=1), return_counts=True)
+    values = [np.unique(column, return_counts=True) for column in c.T]
+    for _ in range(n_steps):
+        total = alpha.sum()
+        below = float(length_counts @ (digamma(total + lengths) - digamma(total)))
+        above = np.array(
+            [m @ (digamma(a + v) - digamma(a)) for a, (v, m) in zip(alpha, values, strict=True)]
+        )
+        alpha = np.clip(alpha * above / max(below, 1e-300), ALPHA_FLOOR, ALPHA_CAP_DM)
+    return alpha, bool(np.any((alpha >= ALPHA_CAP_DM) | (alpha <= ALPHA_FLOOR)))
+
+
+def gamma_from_counts(
+    scores: GammaScores, c: npt.NDArray[Any], exposure: FloatArray
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """One EM step for α, β (and ρ) given counts (MODELS §6): the moments of each score given its
+    count, weighted for CGP by u = P(l > 0 | c)."""
+    rate = scores.beta + exposure[:, None]
+    a = scores.alpha + c
+    u = np.ones(c.shape)
+    if isinstance(scores, ConditionalGammaScores):
+        u = np.where(c > 0, 1.0, 1 - scores.zero_probability(exposure))
+    weight = np.maximum(u.sum(axis=0), 1e-300)
+    mean = (u * a / rate).sum(axis=0) / weight
+    mean_log = (u * (digamma(a) - np.log(rate))).sum(axis=0) / weight
+    changes, names = gamma_parameters(scores, mean_log, mean)
+    if isinstance(scores, ConditionalGammaScores) and scores.learn_rho:
+        changes["rho"] = np.clip(1 - u.mean(axis=0), 0.0, RHO_CAP)
+        names = (*names, "rho") if np.any(changes["rho"] >= RHO_CAP) else names
+    return changes, names
 
 
 def dirichlet_objective(alpha: FloatArray, mean_log: FloatArray) -> float:

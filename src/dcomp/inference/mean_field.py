@@ -8,14 +8,14 @@ then the optimum for the new α, which keeps the bound monotone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
-from dcomp.errors import InvalidParameter, NumericalFailure
+from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray, Info, State, SufficientStats
 from dcomp.inference.hyper import learn_scores
@@ -49,6 +49,7 @@ class MeanField:
 
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
+    samples: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:
@@ -83,6 +84,7 @@ class MeanField:
             read_only(even_c(counts, K, self.dtype)),
             read_only(seeded_n(counts, K, seed, self.dtype)),
             sweep=0,
+            seed=seed,
         )
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
@@ -104,8 +106,14 @@ class MeanField:
             model, capped = learn_scores(model, stats.log_scores, stats.mean_scores, stats.n_docs)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
-        new_state = State(model, read_only(c_new), read_only(stats.n), state.sweep + 1)
+        new_state = replace(
+            state, model=model, c=read_only(c_new), n=read_only(stats.n), sweep=state.sweep + 1
+        )
         return new_state, info
+
+    def finish(self, observed: Observations, state: State) -> State:
+        """Nothing is left over."""
+        return state
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,16 @@ class Weights:
             n_threads,
         )
         return cls(Theta, log_scale, log_prior)
+
+    @classmethod
+    def of_loadings(cls, Theta: FloatingArray) -> Weights:
+        """From given loadings (J, K), as a sampler's average."""
+        lanes = _core.lanes()
+        padded = (Theta.shape[1] + lanes - 1) // lanes * lanes
+        largest = np.maximum(Theta.max(axis=1), 1e-300)
+        out = np.zeros((len(Theta), padded), dtype=np.float32)
+        out[:, : Theta.shape[1]] = np.maximum(Theta / largest[:, None], 1e-18)
+        return cls(out, np.log(largest).astype(np.float64), 0.0)
 
 
 @dataclass(frozen=True)
@@ -176,7 +194,11 @@ def fold_in(
 def native_prior(model: Model, observed: Observations) -> Any:
     """The score prior as the kernels take it."""
     scores: Any = model.scores
-    beta = np.ascontiguousarray(scores.beta) if model.key == "GP" else None
+    if model.key not in {key for key, mode in _core.compiled() if mode == "expect"}:
+        raise UnsupportedCombination(
+            f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
+        )
+    beta = np.ascontiguousarray(scores.beta) if model.has_exposure else None
     needs_exposure = model.has_exposure and not observed.is_unit
     exposure = np.ascontiguousarray(observed.total_exposure) if needs_exposure else None
     return _core.ScorePrior(model.key, np.ascontiguousarray(scores.alpha), beta, exposure)

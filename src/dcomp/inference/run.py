@@ -16,6 +16,7 @@ from dcomp.models import Model, Observations
 Callback = Callable[[Info], bool | None]
 
 CONVERGED, LIMIT, INTERRUPTED, CALLBACK = "converged", "limit", "interrupted", "callback"
+COMPLETE = "complete"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Run:
 
     state: State
     history: tuple[Info, ...]
-    reason: str  # "converged", "limit", "interrupted" or "callback"
+    reason: str  # "converged", "limit", "complete" (a sampler), "interrupted" or "callback"
 
 
 def run(
@@ -47,7 +48,8 @@ def run(
     stopping = stopping or RelativeChange()
     state = algorithm.init(model, observed, seed) if resume is None else resume.state
     history: list[Info] = [] if resume is None else list(resume.history)
-    reason = LIMIT
+    reason = COMPLETE if algorithm.samples else LIMIT
+    may_stop = not algorithm.samples
     try:
         while state.sweep < max_iter:
             started = time.perf_counter()
@@ -60,7 +62,7 @@ def run(
             if any(answers):
                 reason = CALLBACK
                 break
-            if state.sweep >= algorithm.min_sweeps and stopping.is_met(history):
+            if may_stop and state.sweep >= algorithm.min_sweeps and stopping.is_met(history):
                 reason = CONVERGED
                 break
     except KeyboardInterrupt:
@@ -77,4 +79,4 @@ def run(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return Run(state, tuple(history), reason)
+    return Run(algorithm.finish(observed, state), tuple(history), reason)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dcomp.models.base import Model
+from dcomp.models.conditional_gamma_poisson import (
+    ConditionalGammaPoisson,
+    ConditionalGammaScores,
+)
 from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletScores
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 from dcomp.models.observations import Observations
 
 MODELS: dict[str, type[DirichletMultinomial] | type[GammaPoisson]] = {
-    cls.key: cls for cls in (DirichletMultinomial, GammaPoisson)
+    cls.key: cls for cls in (DirichletMultinomial, GammaPoisson, ConditionalGammaPoisson)
 }
 
 __all__ = [
     "MODELS",
+    "ConditionalGammaPoisson",
+    "ConditionalGammaScores",
     "DirichletLoadings",
     "DirichletMultinomial",
     "DirichletScores",

@@ -31,6 +31,10 @@ class Scores(Protocol):
         """E[log scores | c]."""
         ...
 
+    def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """log E[Π score^c e^(−e score)] per document: the scores integrated out."""
+        ...
+
 
 class Model(Protocol):
     """Assumptions about the counts; knows nothing of how to fit them."""

@@ -54,10 +54,27 @@ class DirichletScores:
         a = self.alpha + c
         return np.asarray(a / a.sum(axis=1, keepdims=True), dtype=np.float64)
 
+    def recorded_mean(
+        self,
+        c_sum: npt.NDArray[Any],
+        zeros: npt.NDArray[Any] | None,
+        count: int,
+        exposure: FloatArray,
+    ) -> FloatArray:
+        """Mean of E[m | c] over `count` draws of c, from their sum: it is linear in c."""
+        return self.posterior_mean(c_sum / count, exposure)
+
     def expected_log(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[log m] (I, K) under q(m) = Dirichlet(α + c): BJ06 (18)."""
         a = self.alpha + c
         return np.asarray(digamma(a) - digamma(a.sum(axis=1, keepdims=True)))
+
+    def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """log E[Π m_k^c_k] per document: the scores integrated out of BJ06 (10)."""
+        total = self.alpha.sum()
+        length = np.asarray(c).sum(axis=1)
+        ratio = (gammaln(self.alpha + c) - gammaln(self.alpha)).sum(axis=1)
+        return np.asarray(ratio + gammaln(total) - gammaln(total + length))
 
     def log_density(self, m: FloatArray) -> FloatArray:
         """log p(m) per document."""

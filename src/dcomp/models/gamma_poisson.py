@@ -67,9 +67,29 @@ class GammaScores:
         """E[l | c] (I, K) = (α + c) / (β + e)."""
         return np.asarray((self.alpha + c) / (self.beta + exposure[:, None]), dtype=np.float64)
 
+    def recorded_mean(
+        self,
+        c_sum: npt.NDArray[Any],
+        zeros: npt.NDArray[Any] | None,
+        count: int,
+        exposure: FloatArray,
+    ) -> FloatArray:
+        """Mean of E[l | c] over `count` draws of c, from their sum: it is linear in c."""
+        return self.posterior_mean(c_sum / count, exposure)
+
     def expected_log(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[log l] (I, K) under q(l) = Gamma(α + c, β + e): BJ06 (14)."""
         return np.asarray(digamma(self.alpha + c) - np.log(self.beta + exposure[:, None]))
+
+    def log_gamma_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """log g_k(c_k) per document and component: ln Γ(α+c) − ln Γ(α) + α ln β − (α+c) ln(β+e)."""
+        b = self.beta + exposure[:, None]
+        ratio = gammaln(self.alpha + c) - gammaln(self.alpha)
+        return np.asarray(ratio + self.alpha * np.log(self.beta) - (self.alpha + c) * np.log(b))
+
+    def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """Σ_k log g_k(c_k) per document: the scores integrated out of BJ06 (6)."""
+        return np.asarray(self.log_gamma_moment(c, exposure).sum(axis=1))
 
     def log_density(self, scores: FloatArray) -> FloatArray:
         """log p(l) per document."""

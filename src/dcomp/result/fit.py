@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,11 @@ from dcomp import registry
 from dcomp.data import Counts, FeatureSpace, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference import Algorithm, RelativeChange, Run, State, run
+from dcomp.inference import ALGORITHMS, Algorithm, Info, RelativeChange, Run, State, run
 from dcomp.inference.base import FloatingArray
-from dcomp.inference.mean_field import FoldIn, MeanField, Weights, fold_in
-from dcomp.inference.run import CONVERGED, Callback
+from dcomp.inference.mean_field import FoldIn, Weights, fold_in
+from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
+from dcomp.inference.sampled_scores import SampledScores, sample_scores
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.loadings import column_totals
@@ -31,7 +32,7 @@ class Fit:
 
     >>> counts = Counts.from_matrix([[3, 1, 0], [0, 1, 4]], feature_names=["a", "b", "c"])
     >>> from dcomp.models import DirichletMultinomial
-    >>> result = fit(counts, DirichletMultinomial.build(2), MeanField(), tol=1e-3)
+    >>> result = fit(counts, DirichletMultinomial.build(2), tol=1e-3)
     >>> result.Theta.shape, result.scores.shape
     ((3, 2), (2, 2))
     """
@@ -46,6 +47,7 @@ class Fit:
     exposure_rule: str | None  # "total" where that made it: it holds for new documents too
     seed: int
     provenance: Provenance
+    chains: tuple[Trace, ...] = ()  # of all chains, where there were several
 
     @property
     def model(self) -> Model:
@@ -68,13 +70,30 @@ class Fit:
         return self.reason == CONVERGED
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of loadings and scores."""
+        return np.dtype(getattr(self.algorithm, "dtype", "float32"))
+
+    @property
+    def is_approximate(self) -> bool:
+        """Whether the sampler worked on briefly stale totals (parallel collapsed Gibbs)."""
+        is_exact = getattr(self.algorithm, "is_exact", None)
+        return is_exact is not None and not is_exact(self.provenance.n_tokens)
+
+    @property
     def objective(self) -> float:
-        """The last value of what the algorithm raises: a bound, never a perplexity."""
+        """The last value of the history's objective: a bound or a log joint, never a perplexity."""
         return self.history.rows[-1].objective
 
     @cached_property
     def Theta(self) -> FloatingArray:
-        """Loadings (J, K): E[θ_jk], columns sum to 1 within each block."""
+        """Loadings (J, K): E[θ_jk], columns sum to 1 within each block.
+
+        Of a sampler, the average of E[Θ | n] over the recorded sweeps (BJ04 2.1).
+        """
+        recorded = self.state.recorded
+        if recorded is not None and recorded.count:
+            return read_only(recorded.Theta / np.float32(recorded.count))
         extra = self.model.loadings.per_feature(self.features.n_features)
         if getattr(self.algorithm, "loadings", "mean") == "map":
             extra = extra - 1
@@ -82,7 +101,7 @@ class Fit:
         totals = column_totals(self.state.n, blocks)
         totals += np.bincount(blocks, weights=extra)[:, None]
         Theta = (self.state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks]
-        return read_only(Theta.astype(self.state.n.dtype))
+        return read_only(Theta.astype(self.dtype))
 
     @property
     def components(self) -> FloatingArray:
@@ -92,7 +111,10 @@ class Fit:
     @property
     def expected_counts(self) -> FloatingArray:
         """Expected words of each training document per component, (I, K): BJ06 VI."""
-        return self.state.c
+        recorded = self.state.recorded
+        if recorded is not None and recorded.count:
+            return read_only(recorded.c / np.float32(recorded.count))
+        return self.state.c.astype(self.dtype, copy=False)
 
     @cached_property
     def scores(self) -> FloatingArray:
@@ -100,8 +122,12 @@ class Fit:
         exposure = np.full(len(self.state.c), float(self.features.n_blocks))
         if self.exposure is not None:
             exposure = self.exposure.sum(axis=1)
-        scores = self.model.scores.posterior_mean(self.state.c, exposure)
-        return read_only(scores.astype(self.state.c.dtype))
+        scores: Any = self.model.scores
+        value = scores.posterior_mean(self.state.c, exposure)
+        recorded = self.state.recorded
+        if recorded is not None and recorded.count:
+            value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
+        return read_only(value.astype(self.dtype))
 
     def observe(self, X: Any, exposure: Any = None) -> Observations:
         """New documents in this fit's feature space; features are matched by name where named.
@@ -120,6 +146,8 @@ class Fit:
     def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
         """Allocation weights of the loadings, as the kernels take them."""
         how = treatment or str(getattr(self.algorithm, "loadings", "mean"))
+        if self.algorithm.samples:
+            return Weights.of_loadings(self.Theta)
         return Weights.build(self.model, self.features, self.state.n, how, n_threads)
 
     def fold_in(
@@ -137,11 +165,57 @@ class Fit:
         weights = self.weights(n_threads=threads)
         return fold_in(self.model, observed, weights, threads, max_inner=max_inner, tol=tol)
 
+    def sample_scores(
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        n_draws: int = 50,
+        burn_in: int = 20,
+        seed: int = 0,
+        keep_draws: bool = False,
+        n_jobs: int | None = None,
+    ) -> SampledScores:
+        """Posterior of each document's scores by Gibbs sampling with the loadings given: mean,
+        standard deviation, share of exact zeros, and the draws on request (BJ04 2.1, 3.5)."""
+        threads = LocalExecutor.from_jobs(n_jobs).n_threads
+        observed = X if isinstance(X, Observations) else self.observe(X, exposure)
+        return sample_scores(
+            self.model,
+            observed,
+            self.weights("mean", n_threads=threads),
+            threads,
+            n_draws=n_draws,
+            burn_in=burn_in,
+            seed=seed,
+            keep_draws=keep_draws,
+        )
+
     def transform(
-        self, X: Any, *, exposure: Any = None, n_jobs: int | None = None
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        method: str = "auto",
+        seed: int = 0,
+        n_jobs: int | None = None,
     ) -> FloatingArray:
-        """Scores of new documents, (I, K): E[m] (rows sum to 1) or E[l]."""
+        """Scores of new documents, (I, K): E[m] (rows sum to 1) or E[l].
+
+        method: "fixed-point" (fast), "sampling", or "auto": the fixed point if the model has one.
+        """
+        if method not in ("auto", "fixed-point", "sampling"):
+            raise InvalidParameter(
+                f"method must be 'auto', 'fixed-point' or 'sampling'; got {method!r}"
+            )
+        if method == "sampling" or (method == "auto" and not self.has_fixed_point):
+            return self.sample_scores(X, exposure=exposure, seed=seed, n_jobs=n_jobs).mean
         return self.fold_in(X, exposure=exposure, n_jobs=n_jobs).scores
+
+    @property
+    def has_fixed_point(self) -> bool:
+        """Whether the model has a mean field, and so a fast transform and a bound."""
+        return "mean-field" in registry.supported()[self.model.key]
 
     def bound(
         self,
@@ -191,6 +265,7 @@ def fit(
     exposure: Any = None,
     max_iter: int = 200,
     tol: float = 1e-4,
+    n_chains: int = 1,
     n_jobs: int | None = None,
     seed: int = 0,
     callbacks: Sequence[Callback] = (),
@@ -206,39 +281,86 @@ def fit(
     5
     """
     counts = as_counts(counts)
-    algorithm = algorithm or MeanField()
-    if resume is not None and exposure is None:
-        exposure = resume.exposure_rule or resume.exposure
+    if resume is not None:
+        algorithm, seed = resume.algorithm, resume.seed
+        if exposure is None:
+            rule = resume.exposure_rule
+            exposure = resume.exposure if rule is None else rule
+    algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
     registry.check(model, algorithm)
     observed = _observations(counts, model, exposure)
     provenance = Provenance.of(counts)
     earlier = None
     if resume is not None:
+        if n_chains > 1:
+            raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
         _check_same_data(resume, provenance)
         earlier = Run(resume.state, resume.history.rows, resume.reason)
-    outcome = run(
-        model,
-        algorithm if resume is None else resume.algorithm,
-        observed,
-        LocalExecutor.from_jobs(n_jobs),
-        seed=seed if resume is None else resume.seed,
-        max_iter=max_iter,
-        stopping=RelativeChange(tol),
-        callbacks=callbacks,
-        resume=earlier,
+    outcomes = _run_chains(
+        chain_seeds(seed, n_chains),
+        lambda chain_seed: run(
+            model,
+            algorithm,
+            observed,
+            LocalExecutor.from_jobs(n_jobs),
+            seed=chain_seed,
+            max_iter=max_iter,
+            stopping=RelativeChange(tol),
+            callbacks=callbacks,
+            resume=earlier,
+        ),
     )
+    chain_seed, outcome = max(outcomes, key=lambda pair: level(pair[1].history))
     return Fit(
         outcome.state,
-        algorithm if resume is None else resume.algorithm,
+        algorithm,
         Trace(outcome.history),
         outcome.reason,
         counts.features,
         counts.doc_ids,
         observed.exposure,
         exposure if isinstance(exposure, str) else None,
-        seed if resume is None else resume.seed,
+        chain_seed,
         provenance,
+        tuple(Trace(run.history) for _, run in outcomes) if n_chains > 1 else (),
     )
+
+
+def chain_seeds(seed: int, n_chains: int) -> list[int]:
+    """A seed per chain; the first is the seed itself, so that one chain is the plain fit.
+
+    >>> chain_seeds(7, 1)
+    [7]
+    """
+    more = np.random.SeedSequence(seed).generate_state(max(n_chains - 1, 0))
+    return [seed, *(int(value) for value in more)]
+
+
+def level(history: Sequence[Info]) -> float:
+    """Where a chain ended: the mean objective of its last tenth."""
+    tail = history[-max(len(history) // 10, 1) :]
+    return float(np.mean([row.objective for row in tail]))
+
+
+def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:
+    """The chains one after the other, each on all threads.
+
+    Only the best state is kept: a chain that has fallen behind leaves its history alone. An
+    interrupt ends the chains, keeps those that were run, and is the reason of them all.
+    """
+    done: list[tuple[int, Run]] = []
+    for seed in seeds:
+        try:
+            done.append((seed, one(seed)))
+        except KeyboardInterrupt:  # before this chain's first sweep was whole
+            if not done:
+                raise
+            return [(s, replace(run, reason=INTERRUPTED)) for s, run in done]
+        best = max(done, key=lambda pair: level(pair[1].history))[1]
+        if done[-1][1].reason == INTERRUPTED:
+            return [(s, replace(run, state=best.state, reason=INTERRUPTED)) for s, run in done]
+        done = [(s, replace(run, state=best.state)) for s, run in done]
+    return done
 
 
 def _observations(counts: Counts, model: Model, exposure: Any) -> Observations:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
 from dcomp.inference import ALGORITHMS, Algorithm, Info, State
+from dcomp.inference.base import Recorded
 from dcomp.models import MODELS, DirichletLoadings, Model
 from dcomp.models.arrays import read_only
 from dcomp.result.atomic import atomic_write
@@ -28,10 +29,10 @@ from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
 from dcomp.result.trace import Trace
 
-FORMAT, VERSION = "dcomp-fit", 1
+FORMAT, VERSION = "dcomp-fit", 2
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
-_SCORE_ARRAYS = ("alpha", "beta")
-_SCORE_FLAGS = ("learn_alpha", "learn_beta")
+_SCORE_ARRAYS = ("alpha", "beta", "rho")
+_SCORE_FLAGS = ("learn_alpha", "learn_beta", "learn_rho")
 
 
 def save(fit: Fit, path: str | os.PathLike[str]) -> None:
@@ -55,6 +56,13 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
     }
     if fit.exposure is not None:
         arrays["exposure"] = fit.exposure
+    if fit.state.z is not None:
+        arrays["z"] = fit.state.z
+    recorded = fit.state.recorded
+    if recorded is not None:
+        arrays |= {"recorded_Theta": recorded.Theta, "recorded_c": recorded.c}
+        if recorded.zeros is not None:
+            arrays["recorded_zeros"] = recorded.zeros
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -65,6 +73,8 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         "reason": fit.reason,
         "seed": fit.seed,
         "exposure_rule": fit.exposure_rule,
+        "recorded": 0 if recorded is None else recorded.count,
+        "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
         "provenance": asdict(fit.provenance),
         "history": [asdict(row) for row in fit.history.rows],
         "arrays": sorted(arrays),
@@ -127,11 +137,19 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
     _check_shapes(arrays, model, features, source)
     options = dict(manifest["algorithm"])
     algorithm = ALGORITHMS[options.pop("name")](**options)
-    history = tuple(Info(**{**row, "capped": tuple(row["capped"])}) for row in manifest["history"])
+    state = State(
+        model,
+        arrays["c"],
+        arrays["n"],
+        int(manifest["sweep"]),
+        int(manifest["seed"]),
+        arrays.get("z"),
+        _recorded(manifest, arrays),
+    )
     return Fit(
-        State(model, arrays["c"], arrays["n"], int(manifest["sweep"])),
+        state,
         algorithm,
-        Trace(history),
+        _trace(manifest["history"]),
         str(manifest["reason"]),
         features,
         None if names["documents"] is None else tuple(map(str, names["documents"])),
@@ -139,6 +157,20 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         None if manifest["exposure_rule"] is None else str(manifest["exposure_rule"]),
         int(manifest["seed"]),
         Provenance(**manifest["provenance"]),
+        tuple(_trace(rows) for rows in manifest.get("chains", ())),
+    )
+
+
+def _trace(rows: list[dict[str, Any]]) -> Trace:
+    return Trace(tuple(Info(**{**row, "capped": tuple(row["capped"])}) for row in rows))
+
+
+def _recorded(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Recorded | None:
+    count = int(manifest.get("recorded", 0))  # version 1 had no samplers
+    if not count:
+        return None
+    return Recorded(
+        arrays["recorded_Theta"], arrays["recorded_c"], arrays.get("recorded_zeros"), count
     )
 
 
@@ -177,6 +209,9 @@ def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source
         raise InvalidFile(f"{source}: unknown model {manifest['model']!r}; upgrade dcomp")
     cls: Any = MODELS[manifest["model"]]
     hyper = {name: arrays[name] for name in _SCORE_ARRAYS if name in arrays}
+    wanted = {name for name in _SCORE_ARRAYS if name in cls.scores_type.__dataclass_fields__}
+    if set(hyper) != wanted:
+        raise InvalidFile(f"{source}: model {cls.key} needs {', '.join(sorted(wanted))}")
     scores = cls.scores_type.build(len(arrays["alpha"]), **hyper, **manifest["scores"])
     model: Model = cls(scores, DirichletLoadings(arrays["gamma"]))
     return model
@@ -192,10 +227,17 @@ def _check_shapes(
         and c.shape[1] == K
         and n.shape == (J, K)
         and c.dtype == n.dtype
-        and c.dtype in (np.float32, np.float64)
+        and c.dtype in (np.float32, np.float64, np.int32)
+        and ("z" not in arrays or _is_assignment(arrays["z"], c, K))
+        and ("recorded_Theta" not in arrays or arrays["recorded_Theta"].shape == n.shape)
+        and ("recorded_c" not in arrays or arrays["recorded_c"].shape == c.shape)
         and (c >= 0).all()
         and (n >= 0).all()
         and ("exposure" not in arrays or arrays["exposure"].shape == (len(c), features.n_blocks))
     )
     if not fits:
         raise InvalidFile(f"{source}: the arrays of this fit do not belong together")
+
+
+def _is_assignment(z: npt.NDArray[Any], c: npt.NDArray[Any], K: int) -> bool:
+    return z.dtype == np.uint16 and z.shape == (int(c.sum()),) and (not len(z) or z.max() < K)

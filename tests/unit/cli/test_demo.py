@@ -33,6 +33,15 @@ def test_demo(run_demo, model):
     assert "\x1b" not in done.out
 
 
+def test_demo_of_a_sampler(run_demo):
+    done = run_demo("demo", "-k", 5, "--model", "CGP", "--algorithm", "collapsed-gibbs")
+    assert (done.code, done.err) == (0, "")
+    assert "200 sweeps" in done.out
+    assert "complete" in done.out
+    assert "a component is absent from" in done.out
+    assert "Held-out perplexity" in done.out
+
+
 def test_what_it_suggests_works(run_demo, tmp_path):
     done = run_demo("demo")
     lines = [line.strip() for line in done.out.partition("try next:")[2].splitlines() if line]
@@ -67,3 +76,4 @@ def test_demo_in_a_process_that_knows_no_unicode(shell):
 
 def test_unknown_model(run):
     assert run("demo", "--model", "XX").code == 2
+    assert run("demo", "--model", "CGP", "--algorithm", "mean-field").code == 2

@@ -5,6 +5,7 @@ import os
 import pytest
 
 import dcomp
+from dcomp import registry
 from dcomp.cli import main as cli
 
 
@@ -27,6 +28,15 @@ USAGE = {
     "alpha not a number": ("--alpha", "nan"),
     "gamma zero": ("--gamma", 0),
     "beta for DM": ("--beta", 1),
+    "rho for GP": ("--model", "GP", "--rho", 0.1),
+    "rho of one": ("--model", "CGP", "--rho", 1),
+    "rho in words": ("--model", "CGP", "--rho", "often"),
+    "mean field for CGP": ("--model", "CGP", "--algorithm", "mean-field"),
+    "burn-in of mean field": ("--burn-in", 5),
+    "nothing left to record": ("--algorithm", "gibbs", "--max-iter", 5, "--burn-in", 5),
+    "negative burn-in": ("--algorithm", "gibbs", "--burn-in", -1),
+    "no chains": ("--chains", 0),
+    "loadings of a sampler": ("--algorithm", "gibbs", "--loadings", "vb"),
     "exposure for DM": ("--exposure", "total"),
     "unknown exposure": ("--model", "GP", "--exposure", "long"),
     "unknown loadings": ("--loadings", "median"),
@@ -49,7 +59,8 @@ def test_wrong_usage(run, corpus, words):
 
 def test_an_unknown_model_lists_what_exists(run, corpus):
     done = run("fit", corpus, "--model", "LSA")
-    assert "DM by mean-field; GP by mean-field" in done.err
+    for model, algorithms in registry.supported().items():
+        assert f"{model} by {', '.join(algorithms)}" in done.err
 
 
 def test_files_that_are_not_there_or_not_right(run, corpus, fitted, tmp_path):

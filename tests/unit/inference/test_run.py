@@ -130,3 +130,22 @@ def test_single_updates_in_the_first_sweeps(problem):
     rows = run(model, algorithm, observed, executor, max_iter=4, stopping=RelativeChange(0)).history
     assert rows[0].inner_updates == rows[1].inner_updates == 1
     assert rows[2].inner_updates > 4
+
+
+@pytest.mark.parametrize("when", [(2, 3), (2, 1), (1, 4)])
+def test_an_interrupt_among_chains_keeps_what_was_run(planted, when):
+    """In chain 2 after some sweeps, before its first is whole, and in chain 1."""
+    chain, sweep = 0, when[1]
+
+    def interrupt(info):
+        nonlocal chain
+        chain += info.sweep == 1
+        if (chain, info.sweep) == (when[0], sweep):
+            raise KeyboardInterrupt
+
+    fitted = dcomp.LDA(
+        3, algorithm="gibbs", n_chains=3, max_iter=6, verbose=0, callbacks=[interrupt]
+    ).fit(planted[0])
+    assert fitted.fit_.reason == "interrupted"
+    assert 1 <= len(fitted.fit_.chains) <= 2
+    assert np.isfinite(fitted.fit_.scores).all()

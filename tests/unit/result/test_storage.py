@@ -208,3 +208,4 @@ def test_fits_of_earlier_versions_still_load(name):
 
 def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
+    assert len(list(GOLDEN.glob("v2-*.dcomp"))) == 3

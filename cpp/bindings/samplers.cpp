@@ -1,0 +1,284 @@
+// The Python face of the samplers: direct and collapsed Gibbs.
+#include "samplers.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "dcomp/collapsed_gibbs.hpp"
+#include "dcomp/dispatch.hpp"
+#include "dcomp/gibbs.hpp"
+#include "dcomp/kernels/sample_pass.hpp"
+
+namespace dcomp::bindings {
+
+namespace {
+
+using Numbers = Vector<const double>;
+using Maybe = std::optional<Numbers>;
+
+const double* data_or_null(const Maybe& values, std::int64_t size, const char* rule) {
+  if (!values) return nullptr;
+  require(static_cast<std::int64_t>(values->shape(0)) == size, rule);
+  return values->data();
+}
+
+// alpha, beta (GP, CGP), rho (CGP) and the documents' exposures, checked.
+struct Prior3 {
+  const double *alpha, *beta, *rho, *exposure;
+
+  Prior3(const Numbers& a, const Maybe& b, const Maybe& r, const Maybe& e, std::int64_t K,
+         std::int64_t n_docs)
+      : alpha(a.data()),
+        beta(data_or_null(b, K, "beta must hold K numbers")),
+        rho(data_or_null(r, K, "rho must hold K numbers")),
+        exposure(data_or_null(e, n_docs, "exposure must hold one number per document")) {
+    require(static_cast<std::int64_t>(a.shape(0)) == K, "alpha must hold K numbers");
+    require(rho == nullptr || beta != nullptr, "rho needs beta");
+  }
+};
+
+void require_blocks(const Vector<const std::int32_t>& block, std::int64_t J,
+                    std::int64_t n_blocks) {
+  require(static_cast<std::int64_t>(block.shape(0)) == J, "block must hold J numbers");
+  for (std::int64_t j = 0; j < J; ++j)
+    require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
+}
+
+double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, Numbers alpha,
+              Maybe beta, Maybe rho, Maybe exposure, Matrix<const std::int32_t> c_in,
+              Matrix<std::int32_t> c_out, std::optional<Matrix<std::int32_t>> n,
+              std::optional<Matrix<float>> scores, std::uint64_t seed, std::uint32_t sweep,
+              int n_threads) {
+  const CsrView& W = corpus.W();
+  const auto K = static_cast<std::int64_t>(c_in.shape(1));
+  const Prior3 prior(alpha, beta, rho, exposure, K, W.n_docs);
+  require(static_cast<std::int64_t>(c_in.shape(0)) == W.n_docs && c_in.shape(0) == c_out.shape(0) &&
+              c_in.shape(1) == c_out.shape(1),
+          "c must be (n_docs, K) on both sides");
+  require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
+              static_cast<std::int64_t>(Theta.shape(1)) == padded_width<float>(K) &&
+              static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
+          "Theta must be (J, padded K) and log_scale (J,)");
+  require(!n || (static_cast<std::int64_t>(n->shape(0)) == W.n_features &&
+                 static_cast<std::int64_t>(n->shape(1)) == K),
+          "n must be (n_features, K)");
+  require(!scores || (static_cast<std::int64_t>(scores->shape(0)) == W.n_docs &&
+                      static_cast<std::int64_t>(scores->shape(1)) == K),
+          "scores must be (n_docs, K)");
+  const SamplePass pass{W,
+                        padded_rows(Theta, K),
+                        log_scale.data(),
+                        prior.alpha,
+                        prior.beta,
+                        prior.rho,
+                        prior.exposure,
+                        rows(c_in),
+                        rows(c_out),
+                        n ? n->data() : nullptr,
+                        scores ? scores->data() : nullptr,
+                        seed,
+                        sweep,
+                        n ? Purpose::allocation : Purpose::transform};
+  nb::gil_scoped_release release;
+  return sample_documents(pass, std::max(n_threads, 1));
+}
+
+auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std::int32_t> block,
+                   std::int64_t n_blocks, std::uint64_t seed, std::uint32_t sweep,
+                   Vector<double> log_scale, int n_threads) {
+  const auto J = static_cast<std::int64_t>(n.shape(0)), K = static_cast<std::int64_t>(n.shape(1));
+  require_blocks(block, J, n_blocks);
+  require(static_cast<std::int64_t>(gamma.shape(0)) == J &&
+              static_cast<std::int64_t>(log_scale.shape(0)) == J,
+          "gamma and log_scale must hold J numbers each");
+  auto Theta = new_matrix<float>(J, padded_width<float>(K));
+  const Rows<float> out{Theta.data(), J, K, padded_width<float>(K)};
+  {
+    nb::gil_scoped_release release;
+    draw_loadings(rows(n), gamma.data(), block.data(), n_blocks, seed, sweep, out, log_scale.data(),
+                  std::max(n_threads, 1));
+  }
+  return Theta;
+}
+
+double loading_moments(Matrix<const std::int32_t> n, Numbers gamma,
+                       Vector<const std::int32_t> block, std::int64_t n_blocks, int n_threads) {
+  require_blocks(block, static_cast<std::int64_t>(n.shape(0)), n_blocks);
+  require(gamma.shape(0) == n.shape(0), "gamma must hold J numbers");
+  nb::gil_scoped_release release;
+  return log_loading_moments(rows(n), gamma.data(), block.data(), n_blocks, std::max(n_threads, 1));
+}
+
+double score_moments(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Maybe rho,
+                     Maybe exposure, int n_threads) {
+  const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
+                     static_cast<std::int64_t>(c.shape(0)));
+  nb::gil_scoped_release release;
+  return log_score_moments(rows(c), prior.alpha, prior.beta, prior.rho, prior.exposure,
+                           std::max(n_threads, 1));
+}
+
+// The tokens of a corpus with the counts of an assignment. The counts follow the assignment that
+// was last counted or swept; Python keeps track of which one that is.
+class CollapsedSampler {
+ public:
+  CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
+                   std::int64_t K, int n_parts)
+      : corpus_(corpus) {
+    const CsrView& W = nb::cast<Corpus&>(corpus_).W();
+    require_blocks(block, W.n_features, n_blocks);
+    require(K >= 1 && K < 65536, "K must lie in [1, 65535] for collapsed sampling");
+    require(n_parts >= 1, "n_parts must be at least 1");
+    cells_ = std::make_unique<TokenCells>(W, n_parts);
+    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, K);
+  }
+
+  std::int64_t n_tokens() const { return cells_->n_tokens(); }
+
+  void start(std::uint64_t seed, Vector<std::uint16_t> z) {
+    require_tokens(z.shape(0));
+    start_assignment(seed, counts_->K(), n_tokens(), z.data());
+  }
+
+  void count(Vector<const std::uint16_t> z) {
+    require_tokens(z.shape(0));
+    for (std::int64_t t = 0; t < n_tokens(); ++t)
+      require(z.data()[t] < counts_->K(), "z must lie in [0, K)");
+    nb::gil_scoped_release release;
+    counts_->count(z.data());
+  }
+
+  double sweep(Vector<std::uint16_t> z, Numbers gamma, std::optional<Matrix<const float>> a0,
+               Matrix<const float> a, Matrix<const float> F, std::uint64_t seed,
+               std::uint32_t number, int n_threads) {
+    require_tokens(z.shape(0));
+    require_gamma(gamma);
+    const auto padded = static_cast<std::size_t>(counts_->padded());
+    const std::size_t n_rows = a.shape(0);
+    const bool fits = a.shape(1) == padded && F.shape(1) == padded && F.shape(0) == n_rows &&
+                      (!a0 || (a0->shape(0) == n_rows && a0->shape(1) == padded)) &&
+                      (n_rows == 1 || n_rows == static_cast<std::size_t>(cells_->n_docs()));
+    require(fits, "score weights must be (1 or n_docs, padded K)");
+    const CollapseInput input{gamma.data(),
+                              {a0 ? a0->data() : a.data(), a.data(), F.data(),
+                               n_rows == 1 ? 0 : static_cast<std::int64_t>(padded)},
+                              seed,
+                              number};
+    nb::gil_scoped_release release;
+    return collapse_sweep(input, *counts_, z.data(), std::max(n_threads, 1));
+  }
+
+  void read(Matrix<std::int32_t> c, Matrix<std::int32_t> n) {
+    const std::int64_t K = counts_->K(), padded = counts_->padded();
+    require(c.shape(1) == static_cast<std::size_t>(K) && n.shape(1) == c.shape(1) &&
+                c.shape(0) == static_cast<std::size_t>(cells_->n_docs()) &&
+                n.shape(0) == static_cast<std::size_t>(cells_->n_features()),
+            "c must be (n_docs, K) and n (n_features, K)");
+    for (std::int64_t i = 0; i < cells_->n_docs(); ++i)
+      std::copy_n(counts_->c() + i * padded, K, c.data() + i * K);
+    for (std::int64_t j = 0; j < cells_->n_features(); ++j)
+      std::copy_n(counts_->n() + j * padded, K, n.data() + j * K);
+  }
+
+  // Adds E[Theta | z] to Theta, c to c_sum, and 1 to zeros where c is 0.
+  void record(Numbers gamma, Matrix<float> Theta, Matrix<float> c_sum,
+              std::optional<Matrix<float>> zeros, int n_threads) {
+    const std::int64_t K = counts_->K(), padded = counts_->padded(), I = cells_->n_docs();
+    require_gamma(gamma);
+    require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
+                static_cast<std::int64_t>(Theta.shape(1)) == K &&
+                static_cast<std::int64_t>(c_sum.shape(0)) == I &&
+                static_cast<std::int64_t>(c_sum.shape(1)) == K,
+            "Theta must be (n_features, K) and c_sum (n_docs, K)");
+    require(!zeros || (zeros->shape(0) == c_sum.shape(0) && zeros->shape(1) == c_sum.shape(1)),
+            "zeros must be (n_docs, K)");
+    nb::gil_scoped_release release;
+    add_mean_loadings(*counts_, gamma.data(), Theta.data(), std::max(n_threads, 1));
+    for (std::int64_t i = 0; i < I; ++i)
+      for (std::int64_t k = 0; k < K; ++k) {
+        const std::int32_t c = counts_->c()[i * padded + k];
+        c_sum.data()[i * K + k] += static_cast<float>(c);
+        if (zeros && c == 0) zeros->data()[i * K + k] += 1.0F;
+      }
+  }
+
+  double log_moments(Numbers gamma, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
+                     int n_threads) {
+    const std::int64_t K = counts_->K(), padded = counts_->padded();
+    require_gamma(gamma);
+    const Prior3 prior(alpha, beta, rho, exposure, K, cells_->n_docs());
+    const Rows<const std::int32_t> n{counts_->n(), cells_->n_features(), K, padded};
+    const Rows<const std::int32_t> c{counts_->c(), cells_->n_docs(), K, padded};
+    nb::gil_scoped_release release;
+    return log_loading_moments(n, gamma.data(), counts_->block().data(), counts_->n_blocks(),
+                               std::max(n_threads, 1)) +
+           log_score_moments(c, prior.alpha, prior.beta, prior.rho, prior.exposure,
+                             std::max(n_threads, 1));
+  }
+
+  void entries(Vector<std::int64_t> out) {
+    require_tokens(out.shape(0));
+    cells_->entries(nb::cast<Corpus&>(corpus_).W(), out.data());
+  }
+
+ private:
+  void require_tokens(std::size_t size) const {
+    require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
+  }
+  void require_gamma(const Numbers& gamma) const {
+    require(static_cast<std::int64_t>(gamma.shape(0)) == cells_->n_features(),
+            "gamma must hold J numbers");
+  }
+
+  nb::object corpus_;
+  std::unique_ptr<TokenCells> cells_;
+  std::unique_ptr<CollapsedCounts> counts_;
+};
+
+}  // namespace
+
+void define_samplers(nb::module_& m) {
+  m.def("sample", &sample, nb::arg("corpus"), nb::arg("Theta").noconvert(),
+        nb::arg("log_scale").noconvert(), nb::arg("alpha").noconvert(),
+        nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
+        nb::arg("exposure").noconvert().none(), nb::arg("c_in").noconvert(),
+        nb::arg("c_out").noconvert(), nb::arg("n").noconvert().none(),
+        nb::arg("scores").noconvert().none(), nb::arg("seed"), nb::arg("sweep"),
+        nb::arg("n_threads"));
+  m.def("draw_loadings", &loadings_draw, nb::arg("n").noconvert(), nb::arg("gamma").noconvert(),
+        nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("seed"), nb::arg("sweep"),
+        nb::arg("log_scale").noconvert(), nb::arg("n_threads"));
+  m.def("log_loading_moments", &loading_moments, nb::arg("n").noconvert(),
+        nb::arg("gamma").noconvert(), nb::arg("block").noconvert(), nb::arg("n_blocks"),
+        nb::arg("n_threads"));
+  m.def("log_score_moments", &score_moments, nb::arg("c").noconvert(), nb::arg("alpha").noconvert(),
+        nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
+        nb::arg("exposure").noconvert().none(), nb::arg("n_threads"));
+  nb::class_<CollapsedSampler>(m, "CollapsedSampler")
+      .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int>(),
+           nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
+           nb::arg("n_parts"))
+      .def_prop_ro("n_tokens", &CollapsedSampler::n_tokens)
+      .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
+      .def("count", &CollapsedSampler::count, nb::arg("z").noconvert())
+      .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
+           nb::arg("gamma").noconvert(), nb::arg("a0").noconvert().none(), nb::arg("a").noconvert(),
+           nb::arg("F").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"))
+      .def("read", &CollapsedSampler::read, nb::arg("c").noconvert(), nb::arg("n").noconvert())
+      .def("record", &CollapsedSampler::record, nb::arg("gamma").noconvert(),
+           nb::arg("Theta").noconvert(), nb::arg("c_sum").noconvert(),
+           nb::arg("zeros").noconvert().none(), nb::arg("n_threads"))
+      .def("log_moments", &CollapsedSampler::log_moments, nb::arg("gamma").noconvert(),
+           nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
+           nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
+           nb::arg("n_threads"))
+      .def("entries", &CollapsedSampler::entries, nb::arg("entry").noconvert());
+}
+
+}  // namespace dcomp::bindings

@@ -1,0 +1,29 @@
+// Direct Gibbs sampling as a library, and the likelihoods of counts that both samplers report.
+#pragma once
+
+#include "dcomp/kernels/args.hpp"
+#include "dcomp/rng.hpp"
+
+namespace dcomp {
+
+struct SamplePass;
+
+// All documents once; returns the sum of log p(w | scores, Theta).
+double sample_documents(const SamplePass& pass, int n_threads);
+
+// Theta ~ Dirichlet(gamma + n) per column and block, as weights: rows scaled to a largest value
+// of 1 with the scale's log beside. Theta (J, padded), log_scale (J).
+void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
+                   const std::int32_t* block, std::int64_t n_blocks, std::uint64_t seed,
+                   std::uint32_t sweep, const Rows<float>& Theta, double* log_scale, int n_threads);
+
+// log E[prod theta^n]: the loadings integrated out.
+double log_loading_moments(const Rows<const std::int32_t>& n, const double* gamma,
+                           const std::int32_t* block, std::int64_t n_blocks, int n_threads);
+
+// sum_i log E[prod score^c e^(-e score)]: the scores integrated out (MODELS.md section 2). beta is
+// null for DM, rho for all but CGP, exposure where it is 1.
+double log_score_moments(const Rows<const std::int32_t>& c, const double* alpha, const double* beta,
+                         const double* rho, const double* exposure, int n_threads);
+
+}  // namespace dcomp

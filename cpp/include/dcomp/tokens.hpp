@@ -1,0 +1,51 @@
+// Tokens in the order in which the collapsed sampler visits them.
+//
+// Documents and features are each cut into P parts; cell (p, q) holds the tokens of document part p
+// and feature part q, sorted by feature. In round s the cells (p, p + s mod P) touch disjoint
+// documents and disjoint features, so they can run at the same time. P belongs to the sampler and
+// not to the machine: the answer is the same for any number of threads. P = 1 is the plain order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dcomp/counts.hpp"
+
+namespace dcomp {
+
+class TokenCells {
+ public:
+  // Consecutive tokens of one feature within a cell.
+  struct Run {
+    std::int32_t feature;
+    std::int64_t begin, end;
+  };
+
+  TokenCells(const CsrView& W, int n_parts);
+
+  int n_parts() const { return n_parts_; }
+  std::int64_t n_tokens() const { return static_cast<std::int64_t>(document_.size()); }
+  std::int64_t n_docs() const { return n_docs_; }
+  std::int64_t n_features() const { return n_features_; }
+  const std::vector<Run>& runs() const { return runs_; }
+  std::int64_t first_run(int cell) const { return cell_runs_[static_cast<std::size_t>(cell)]; }
+  const std::int32_t* document() const { return document_.data(); }
+
+  // entry[t] = the entry of W, in CSR order, that token t belongs to.
+  void entries(const CsrView& W, std::int64_t* entry) const;
+
+ private:
+  std::vector<std::int32_t> feature_parts(const CsrView& W) const;
+  template <class Visit>
+  void visit(const CsrView& W, const Visit& token) const;
+
+  int n_parts_;
+  std::int64_t n_docs_, n_features_;
+  std::vector<std::int64_t> part_start_;  // (P + 1): documents
+  std::vector<std::int32_t> part_of_;     // (J)
+  std::vector<Run> runs_;
+  std::vector<std::int64_t> cell_runs_;  // (P * P + 1)
+  std::vector<std::int32_t> document_;   // (T)
+};
+
+}  // namespace dcomp

@@ -1,0 +1,149 @@
+// The samplers' bookkeeping: counts follow assignments, threads change nothing, all under
+// sanitizers.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "dcomp/collapsed_gibbs.hpp"
+#include "dcomp/dispatch.hpp"
+#include "dcomp/gibbs.hpp"
+#include "dcomp/kernels/sample_pass.hpp"
+#include "random_counts.hpp"
+
+namespace dcomp::test {
+namespace {
+
+struct CollapsedRun {
+  std::vector<std::uint16_t> z;
+  std::vector<std::int32_t> c, n, total;
+  double log_words = 0;
+  bool follows = false;  // whether the counts are those of z
+};
+
+CollapsedRun run_collapsed(const OwnedCounts& W, std::int64_t K, int n_parts, int n_threads,
+                           int n_sweeps) {
+  const std::int64_t J = W.n_features;
+  std::vector<std::int32_t> block(static_cast<std::size_t>(J));
+  for (std::int64_t j = 0; j < J; ++j) block[static_cast<std::size_t>(j)] = j % 3 == 2;
+  const TokenCells cells(W.view(), n_parts);
+  CollapsedCounts counts(cells, block.data(), 2, K), recount(cells, block.data(), 2, K);
+  CollapsedRun run;
+  run.z.resize(static_cast<std::size_t>(cells.n_tokens()));
+  start_assignment(4, K, cells.n_tokens(), run.z.data());
+  counts.count(run.z.data());
+  const auto padded = static_cast<std::size_t>(counts.padded());
+  std::vector<float> a0(padded, 0), a(padded, 0), F(padded, 0);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(K); ++k) {
+    a[k] = 0.1F + 0.01F * static_cast<float>(k);
+    a0[k] = 0.5F * a[k];
+    F[k] = 0.8F;
+  }
+  const std::vector<double> gamma(static_cast<std::size_t>(J), 0.05);
+  for (int sweep = 1; sweep <= n_sweeps; ++sweep) {
+    const CollapseInput input{
+        gamma.data(), {a0.data(), a.data(), F.data(), 0}, 11, static_cast<std::uint32_t>(sweep)};
+    run.log_words = collapse_sweep(input, counts, run.z.data(), n_threads);
+  }
+  recount.count(run.z.data());
+  const auto copy = [](const std::int32_t* from, std::int64_t size) {
+    return std::vector<std::int32_t>(from, from + size);
+  };
+  run.c = copy(counts.c(), cells.n_docs() * counts.padded());
+  run.n = copy(counts.n(), J * counts.padded());
+  run.total = copy(counts.total(), 2 * counts.padded());
+  run.follows = run.c == copy(recount.c(), cells.n_docs() * counts.padded()) &&
+                run.n == copy(recount.n(), J * counts.padded()) &&
+                run.total == copy(recount.total(), 2 * counts.padded());
+  return run;
+}
+
+}  // namespace
+
+TEST(collapsed_counts_follow_the_assignment) {
+  const OwnedCounts W = random_counts(200, 40, 12, 3);
+  for (const std::int64_t K : {1, 2, 16, 17, 40})
+    for (const int parts : {1, 3, 8}) {
+      const CollapsedRun run = run_collapsed(W, K, parts, 2, 3);
+      CHECK(run.follows);
+      CHECK(std::isfinite(run.log_words));
+      CHECK(*std::max_element(run.z.begin(), run.z.end()) < K);
+      CHECK(*std::min_element(run.n.begin(), run.n.end()) == 0);
+    }
+}
+
+TEST(collapsed_sampling_does_not_depend_on_threads) {
+  const OwnedCounts W = random_counts(300, 60, 12, 5);
+  const CollapsedRun one = run_collapsed(W, 20, 8, 1, 4);
+  for (const int threads : {2, 7}) {
+    const CollapsedRun other = run_collapsed(W, 20, 8, threads, 4);
+    CHECK(one.z == other.z);
+    CHECK(one.log_words == other.log_words);
+  }
+}
+
+TEST(every_token_belongs_to_one_entry) {
+  const OwnedCounts W = random_counts(100, 30, 10, 8);
+  for (const int parts : {1, 4, 200}) {
+    const TokenCells cells(W.view(), parts);
+    std::vector<std::int64_t> entry(static_cast<std::size_t>(cells.n_tokens()));
+    cells.entries(W.view(), entry.data());
+    std::vector<std::int32_t> seen(W.data.size(), 0);
+    for (const std::int64_t e : entry) ++seen[static_cast<std::size_t>(e)];
+    CHECK(seen == W.data);
+    for (const TokenCells::Run& run : cells.runs())
+      for (std::int64_t t = run.begin; t < run.end; ++t)
+        CHECK(W.indices[static_cast<std::size_t>(entry[static_cast<std::size_t>(t)])] ==
+              run.feature);
+  }
+}
+
+TEST(direct_sampling_does_not_depend_on_threads) {
+  const OwnedCounts W = random_counts(300, 50, 12, 6);
+  const std::int64_t K = 18, J = W.n_features, I = W.n_docs();
+  const std::vector<std::int32_t> block(static_cast<std::size_t>(J), 0);
+  const std::vector<double> gamma(static_cast<std::size_t>(J), 0.02),
+      alpha(static_cast<std::size_t>(K), 1e-3), beta(static_cast<std::size_t>(K), 0.3),
+      rho(static_cast<std::size_t>(K), 0.4);
+  std::vector<std::int32_t> first;
+  for (const int threads : {1, 2, 7}) {
+    std::vector<std::int32_t> c(static_cast<std::size_t>(I * K), 0),
+        c_new = c, n(static_cast<std::size_t>(J * K), 0);
+    double log_words = 0;
+    for (std::uint32_t sweep = 1; sweep <= 3; ++sweep) {
+      const std::int64_t padded = padded_width<float>(K);
+      std::vector<float> Theta(static_cast<std::size_t>(J * padded));
+      std::vector<double> log_scale(static_cast<std::size_t>(J));
+      draw_loadings({n.data(), J, K, K}, gamma.data(), block.data(), 1, 21, sweep,
+                    {Theta.data(), J, K, padded}, log_scale.data(), threads);
+      std::fill(n.begin(), n.end(), 0);
+      const SamplePass pass{W.view(),
+                            {Theta.data(), J, K, padded},
+                            log_scale.data(),
+                            alpha.data(),
+                            beta.data(),
+                            rho.data(),
+                            nullptr,
+                            {c.data(), I, K, K},
+                            {c_new.data(), I, K, K},
+                            n.data(),
+                            nullptr,
+                            21,
+                            sweep,
+                            Purpose::allocation};
+      log_words = sample_documents(pass, threads);
+      std::swap(c, c_new);
+    }
+    CHECK(std::isfinite(log_words));
+    std::int64_t total_n = 0, total_c = 0, total = 0;
+    for (const std::int32_t x : n) total_n += x;
+    for (const std::int32_t x : c) total_c += x;
+    for (const std::int32_t x : W.data) total += x;
+    CHECK(total_n == total);
+    CHECK(total_c == total);
+    if (first.empty()) first = n;
+    CHECK(first == n);
+  }
+}
+
+}  // namespace dcomp::test

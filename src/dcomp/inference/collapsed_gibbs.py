@@ -1,0 +1,148 @@
+"""Rao-Blackwellised (collapsed) Gibbs sampling for DM, GP and CGP: BJ06 figure 7, table IV.
+
+Scores and loadings are integrated out; each token is drawn given all others. Small corpora, and
+`exact=True`, run the exact sequential sampler. Larger ones are cut into a fixed grid of documents ×
+features whose diagonals run in parallel: only the components' totals are briefly stale, the cut
+does not depend on the machine, and the fit is labelled approximate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dcomp import _core
+from dcomp.executors import Executor
+from dcomp.inference.base import Info, Recorded, State
+from dcomp.inference.gibbs import check_schedule
+from dcomp.inference.hyper import learn_from_counts
+from dcomp.inference.sampling import PriorArguments, empty_record, score_weights
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import read_only
+
+PARTS = 8
+SMALL = 100_000  # tokens
+
+
+@dataclass(frozen=True)
+class CollapsedGibbs:
+    """One token at a time given all the rest; posterior means over the recorded sweeps.
+
+    burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
+    exact: True for the sequential sampler at any size, None for small corpora only.
+
+    >>> CollapsedGibbs(burn_in=50).name
+    'collapsed-gibbs'
+    """
+
+    burn_in: int = 100
+    learn_every: int = 5
+    exact: bool | None = None
+
+    name: ClassVar[str] = "collapsed-gibbs"
+    objective_name: ClassVar[str] = "log joint"
+    samples: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_schedule(self.burn_in, self.learn_every)
+
+    @property
+    def min_sweeps(self) -> int:
+        """Samplers run their course."""
+        return self.burn_in + 1
+
+    def is_exact(self, n_tokens: int) -> bool:
+        """Whether a corpus of this size is swept token by token in one sequence."""
+        return self.exact if self.exact is not None else n_tokens < SMALL
+
+    def sampler(self, model: Model, observed: Observations) -> Any:
+        """The native sampler: tokens in their order, with room for the counts."""
+        counts = observed.counts
+        parts = 1 if self.is_exact(counts.n_tokens) else PARTS
+        features = counts.features
+        return _core.CollapsedSampler(
+            observed.corpus, features.blocks, features.n_blocks, model.n_components, parts
+        )
+
+    def init(self, model: Model, observed: Observations, seed: int) -> State:
+        """Every token given to a component at random."""
+        sampler = self.sampler(model, observed)
+        z = np.empty(sampler.n_tokens, dtype=np.uint16)
+        sampler.start(seed, z)
+        sampler.count(z)
+        state = State(model, *_read(sampler, model, observed), sweep=0, seed=seed)
+        return replace(state, z=read_only(z), cache=_Cache(sampler, 0))
+
+    def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
+        """One sweep over all tokens. The native counts are a cache of z: rebuilt if they are not
+        those of this state, as after an interrupt or a load."""
+        model, threads = state.model, executor.n_threads
+        cache = state.cache
+        if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
+            cache = _Cache(self.sampler(model, observed), state.sweep)
+            cache.sampler.count(state.z)
+        gamma = model.loadings.per_feature(observed.counts.n_features)
+        padded = (model.n_components + _core.lanes() - 1) // _core.lanes() * _core.lanes()
+        weights = score_weights(model, observed, padded)
+        assert state.z is not None
+        z = state.z.copy()
+        cache.sweep = -1  # until the sweep is whole
+        sweep = state.sweep + 1
+        words = cache.sampler.sweep(z, gamma, *weights, state.seed, sweep, threads)
+        cache.sweep = sweep
+        prior = PriorArguments.of(model, observed).as_tuple()
+        joint = cache.sampler.log_moments(gamma, *prior, threads)
+        joint += float(model.log_constant(observed, combinatoric=False).sum())
+        recorded = state.recorded
+        if sweep > self.burn_in:
+            recorded = _record(
+                cache.sampler, recorded or empty_record(model, observed), gamma, threads
+            )
+        capped = tuple[str, ...]()
+        if sweep % self.learn_every == 0 and model.scores.learned:
+            c, _ = _read(cache.sampler, model, observed)
+            model, capped = learn_from_counts(model, c, observed)
+        info = Info(sweep, joint, words, 1.0, capped=capped)
+        new = replace(
+            state, model=model, sweep=sweep, z=read_only(z), recorded=recorded, cache=cache
+        )
+        return new, info
+
+    def finish(self, observed: Observations, state: State) -> State:
+        """c and n of the last assignment."""
+        cache = state.cache
+        if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
+            cache = _Cache(self.sampler(state.model, observed), state.sweep)
+            cache.sampler.count(state.z)
+        c, n = _read(cache.sampler, state.model, observed)
+        return replace(state, c=c, n=n, cache=None)
+
+
+@dataclass
+class _Cache:
+    """Native counts and the sweep whose assignment they are the counts of."""
+
+    sampler: Any
+    sweep: int
+
+
+def _read(sampler: Any, model: Model, observed: Observations) -> tuple[Any, Any]:
+    counts, K = observed.counts, model.n_components
+    c = np.empty((counts.n_docs, K), dtype=np.int32)
+    n = np.empty((counts.n_features, K), dtype=np.int32)
+    sampler.read(c, n)
+    return read_only(c), read_only(n)
+
+
+def _record(sampler: Any, recorded: Recorded, gamma: Any, n_threads: int) -> Recorded:
+    Theta, c = recorded.Theta.copy(), recorded.c.copy()
+    zeros = None if recorded.zeros is None else recorded.zeros.copy()
+    sampler.record(gamma, Theta, c, zeros, n_threads)
+    return Recorded(
+        read_only(Theta),
+        read_only(c),
+        None if zeros is None else read_only(zeros),
+        recorded.count + 1,
+    )

@@ -1,0 +1,216 @@
+"""Samplers against full enumeration: prior × sampler × (plain, blocks, exposure).
+
+Two tests for each cell. *Invariance*: start from exact draws of the posterior and sweep once; the
+result must again be exact draws, independent of each other, so that a chi-square test is honest.
+*Convergence*: from one fixed start, many sweeps forget it. Each test's false-alarm rate is 1e-4,
+with fixed seeds; a sampler broken on purpose must fail (the negative controls).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from dcomp import _core
+from dcomp.data import Counts
+from dcomp.executors import LocalExecutor
+from dcomp.inference import CollapsedGibbs, Gibbs
+from dcomp.inference.base import State
+from dcomp.models import MODELS, Observations
+from dcomp.reference import gibbs as reference
+from dcomp.reference.enumeration import Posterior
+
+ALARM = 1e-4
+W = np.array([[2, 0, 1], [0, 2, 0], [1, 1, 0]])
+
+
+def chi_square_p(observed: np.ndarray, expected: np.ndarray) -> float:
+    """p-value of a multinomial fit; cells that expect fewer than 8 are put together."""
+    order = np.argsort(expected)
+    observed, expected = observed[order], expected[order]
+    small = int(np.searchsorted(np.cumsum(expected), 8.0)) + 1 if expected[0] < 8 else 0
+    small = max(small, int((expected < 8).sum()))
+    if small > 1:
+        observed = np.r_[observed[:small].sum(), observed[small:]]
+        expected = np.r_[expected[:small].sum(), expected[small:]]
+    statistic = ((observed - expected) ** 2 / expected).sum()
+    return float(chi2.sf(statistic, len(expected) - 1))
+
+
+def make(key, layout):
+    blocks = [0, 1, 1] if layout == "blocks" else None
+    counts = Counts.from_matrix(W, blocks=blocks)
+    options = {"alpha": [0.3, 0.8], "gamma": [0.4, 0.7, 1.1]}
+    exposure = None
+    if key != "DM":
+        options["beta"] = [0.5, 1.5]
+        if layout == "exposure":
+            exposure = [0.5, 2.0, 3.0]
+    if key == "CGP":
+        options["rho"] = [0.3, 0.6]
+    return MODELS[key].build(2, **options), Observations.build(counts, exposure)
+
+
+CASES = [
+    (key, layout)
+    for key in ("DM", "GP", "CGP")
+    for layout in ("plain", "blocks", "exposure")
+    if not (key == "DM" and layout == "exposure")
+]
+
+
+def sweep_tables(algorithm, model, observed, c, n, z, seed):
+    """(c, n) after one native sweep."""
+    state = State(model, c.astype(np.int32), n.astype(np.int32), 0, seed, z)
+    state, _ = algorithm.step(observed, state, LocalExecutor(1))
+    state = algorithm.finish(observed, state)
+    return state.c, state.n
+
+
+def invariance(model, observed, sweep, n_draws=20_000):
+    posterior = Posterior(model, observed)
+    expected = posterior.by_table()
+    index = {key: number for number, key in enumerate(expected)}
+    hits = np.zeros(len(index))
+    rng = np.random.default_rng(3)
+    for draw, which in enumerate(rng.choice(len(posterior.p), size=n_draws, p=posterior.p)):
+        c, n = sweep(posterior.assignments[which], *posterior.tables[which], draw)
+        hits[index[posterior.key(c, n)]] += 1
+    return chi_square_p(hits, n_draws * np.array(list(expected.values())))
+
+
+def token_order(model, observed, algorithm):
+    """For each token of the native order, its place in the reference's."""
+    sampler = algorithm.sampler(model, observed)
+    entry = np.empty(sampler.n_tokens, dtype=np.int64)
+    sampler.entries(entry)
+    starts = np.r_[0, np.cumsum(observed.counts.data)[:-1]]
+    used = np.zeros(len(starts), dtype=int)
+    order = np.empty(len(entry), dtype=int)
+    for token, e in enumerate(entry):
+        order[token] = starts[e] + used[e]
+        used[e] += 1
+    return order
+
+
+@pytest.mark.parametrize(("key", "layout"), CASES)
+def test_direct_gibbs_keeps_the_posterior(key, layout):
+    model, observed = make(key, layout)
+    algorithm = Gibbs(burn_in=10**6)
+
+    def sweep(z, c, n, seed):
+        return sweep_tables(algorithm, model, observed, c, n, None, seed)
+
+    assert invariance(model, observed, sweep) > ALARM
+
+
+@pytest.mark.parametrize(("key", "layout"), CASES)
+def test_collapsed_gibbs_keeps_the_posterior(key, layout):
+    model, observed = make(key, layout)
+    algorithm = CollapsedGibbs(burn_in=10**6)
+    order = token_order(model, observed, algorithm)
+
+    def sweep(z, c, n, seed):
+        return sweep_tables(algorithm, model, observed, c, n, z[order].astype(np.uint16), seed)
+
+    assert invariance(model, observed, sweep) > ALARM
+
+
+@pytest.mark.parametrize("sampler", ["direct", "collapsed"])
+@pytest.mark.parametrize(
+    ("key", "layout"), [("DM", "plain"), ("GP", "blocks"), ("CGP", "exposure")]
+)
+def test_the_reference_keeps_the_posterior(sampler, key, layout):
+    model, observed = make(key, layout)
+    step = reference.direct_sweep if sampler == "direct" else reference.collapsed_sweep
+    tokens = reference.Tokens.of(observed.counts)
+
+    def sweep(z, c, n, seed):
+        new = step(model, observed, z, np.random.default_rng(seed))
+        return reference.tables(tokens, new, observed.counts, 2)
+
+    assert invariance(model, observed, sweep, n_draws=3000) > ALARM
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs(burn_in=10**6), CollapsedGibbs(burn_in=10**6)])
+@pytest.mark.parametrize(("key", "layout"), CASES)
+def test_a_long_run_forgets_its_start(algorithm, key, layout):
+    """Every 10th sweep of one chain: nearly independent, so the alarm is set lower."""
+    model, observed = make(key, layout)
+    posterior = Posterior(model, observed)
+    expected = posterior.by_table()
+    index = {table: number for number, table in enumerate(expected)}
+    hits = np.zeros(len(index))
+    state = algorithm.init(model, observed, seed=11)
+    for sweep in range(16_000):
+        state, _ = algorithm.step(observed, state, LocalExecutor(1))
+        if sweep % 10 == 9:
+            whole = algorithm.finish(observed, state)
+            hits[index[posterior.key(whole.c, whole.n)]] += 1
+    assert chi_square_p(hits, hits.sum() * np.array(list(expected.values()))) > 1e-5
+
+
+@pytest.mark.parametrize("broken", ["alpha", "gamma", "rate", "zero"])
+def test_a_broken_sampler_fails(broken):
+    """Negative control: the right sampler of a slightly wrong model is a wrong sampler."""
+    model, observed = make("CGP", "exposure")
+    scores = {"alpha": [0.3, 0.8], "beta": [0.5, 1.5], "rho": [0.3, 0.6]}
+    gamma = [0.4, 0.7, 1.1]
+    if broken == "alpha":
+        scores["alpha"] = [0.4, 0.8]
+    elif broken == "rate":
+        scores["beta"] = [0.5, 2.2]
+    elif broken == "zero":
+        scores["rho"] = [0.3, 0.75]
+    else:
+        gamma = [0.6, 0.7, 1.1]
+    wrong = MODELS["CGP"].build(2, gamma=gamma, **scores)
+    algorithm = CollapsedGibbs(burn_in=10**6)
+    order = token_order(model, observed, algorithm)
+
+    def sweep(z, c, n, seed):
+        return sweep_tables(algorithm, wrong, observed, c, n, z[order].astype(np.uint16), seed)
+
+    assert invariance(model, observed, sweep) < ALARM
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs(), CollapsedGibbs()])
+@pytest.mark.parametrize(("key", "layout"), CASES)
+def test_log_joint_is_the_enumerated_one(algorithm, key, layout):
+    model, observed = make(key, layout)
+    posterior = Posterior(model, observed)
+    state = algorithm.init(model, observed, seed=5)
+    state, info = algorithm.step(observed, state, LocalExecutor(2))
+    state = algorithm.finish(observed, state)
+    match = [
+        number
+        for number, (c, n) in enumerate(posterior.tables)
+        if np.array_equal(c, state.c) and np.array_equal(n, state.n)
+    ]
+    constant = model.log_constant(observed, combinatoric=False).sum()
+    assert info.objective == pytest.approx(posterior.log_joint[match[0]] + constant, abs=1e-9)
+
+
+def test_one_big_count_is_split_like_many_small_ones():
+    """A count of 5000 goes through binomials; its split must be multinomial all the same."""
+    counts = Counts.from_matrix([[5000]])
+    observed = Observations.build(counts)
+    c_in, c_out = np.zeros((1, 3), np.int32), np.zeros((1, 3), np.int32)
+    lanes = _core.lanes()
+    Theta = np.zeros((1, -(-3 // lanes) * lanes), np.float32)
+    Theta[0, :3] = 1
+    alpha = np.array([1e7, 2e7, 3e7])  # scores all but fixed at 1/6, 2/6, 3/6
+    draws = []
+    for seed in range(400):
+        _core.sample(
+            observed.corpus, Theta, np.zeros(1), alpha, None, None, None,
+            c_in, c_out, None, None, seed, 1, 1,
+        )  # fmt: skip
+        draws.append(c_out[0].copy())
+    draws = np.array(draws)
+    p = np.array([1, 2, 3]) / 6
+    assert (draws.sum(axis=1) == 5000).all()
+    np.testing.assert_allclose(draws.mean(axis=0), 5000 * p, atol=4 * 35 / 20)
+    covariance = 5000 * (np.diag(p) - np.outer(p, p))
+    np.testing.assert_allclose(np.cov(draws.T), covariance, rtol=0.3, atol=120)

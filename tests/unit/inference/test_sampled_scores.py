@@ -1,0 +1,83 @@
+"""Scores by sampling with Θ fixed: against enumeration, and where mean field is overconfident."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.data import Counts
+from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.sampled_scores import sample_scores
+from dcomp.models import MODELS, Observations
+
+OPTIONS = {
+    "DM": {},
+    "GP": {"beta": [0.5, 1.5]},
+    "CGP": {"beta": [0.5, 1.5], "rho": [0.3, 0.7]},
+}
+Theta = np.array([[0.6, 0.1], [0.3, 0.2], [0.1, 0.7]])
+
+
+def exact_mean(model, W, exposure):
+    """E[scores | w] by summing over every allocation of the document's tokens."""
+    words = np.repeat(np.arange(3), W)
+    weights, means = [], []
+    for z in itertools.product(range(2), repeat=len(words)):
+        c = np.bincount(z, minlength=2)[None]
+        log_p = model.scores.log_moment(c, exposure)[0] + np.log(Theta[words, list(z)]).sum()
+        weights.append(np.exp(log_p))
+        means.append(model.scores.posterior_mean(c, exposure)[0])
+    return np.average(means, axis=0, weights=weights)
+
+
+@pytest.mark.parametrize("key", MODELS)
+def test_the_mean_is_the_exact_one(key):
+    model = MODELS[key].build(2, alpha=[0.4, 0.9], **OPTIONS[key])
+    W = np.array([[2, 1, 2], [0, 0, 3], [1, 0, 0], [0, 0, 0]])
+    exposure = None if key == "DM" else [0.5, 2.0, 1.0, 3.0]
+    observed = Observations.build(Counts.from_matrix(W), exposure)
+    sampled = sample_scores(
+        model, observed, Weights.of_loadings(Theta), 2, n_draws=20_000, burn_in=50, keep_draws=True
+    )
+    for i in range(4):
+        expected = exact_mean(model, W[i], observed.total_exposure[i : i + 1])
+        np.testing.assert_allclose(sampled.mean[i], expected, rtol=0.05)
+        np.testing.assert_allclose(sampled.draws[:, i].mean(axis=0), expected, rtol=0.08)
+    np.testing.assert_allclose(sampled.sd, sampled.draws.std(axis=0, ddof=1), rtol=1e-3)
+    if key == "CGP":
+        assert (sampled.zero[3] > 0.3).all()
+        assert (sampled.zero.sum(axis=1)[:3] < 2).all()
+    else:
+        assert (sampled.zero == 0).all()
+
+
+def test_mean_field_is_overconfident():
+    """BJ04 3.5: the spread of the draws exceeds that of mean field's Dirichlet."""
+    model = MODELS["DM"].build(2, alpha=1.0)
+    nearly = np.array([[0.35, 0.3], [0.33, 0.33], [0.32, 0.37]])
+    observed = Observations.build(Counts.from_matrix([[40, 40, 40]]))
+    weights = Weights.of_loadings(nearly)
+    a = 1.0 + fold_in(model, observed, weights, 1).c[0].astype(float)
+    mean_field_sd = np.sqrt(a[0] * a[1] / a.sum() ** 2 / (a.sum() + 1))
+    sampled = sample_scores(model, observed, weights, 1, n_draws=4000, burn_in=200)
+    assert sampled.sd[0, 0] > 4 * mean_field_sd
+
+
+def test_same_for_any_number_of_threads(planted):
+    fitted = dcomp.DCA(3, model="CGP", max_iter=20, verbose=0).fit(planted[0]).fit_
+    one = fitted.sample_scores(planted[0], n_jobs=1)
+    seven = fitted.sample_scores(planted[0], n_jobs=7)
+    assert np.array_equal(one.mean, seven.mean)
+    assert np.array_equal(one.sd, seven.sd)
+    assert not np.array_equal(one.mean, fitted.sample_scores(planted[0], seed=1).mean)
+
+
+def test_bad_numbers(planted):
+    fitted = dcomp.LDA(2, verbose=0).fit(planted[0]).fit_
+    with pytest.raises(dcomp.InvalidParameter, match="n_draws must be at least 1"):
+        fitted.sample_scores(planted[0], n_draws=0)
+    with pytest.raises(dcomp.InvalidParameter, match="method must be"):
+        fitted.transform(planted[0], method="guess")
