@@ -154,14 +154,13 @@ def time_transform(problem: Problem, K: int, n_repeats: int = 3) -> dict[str, fl
 
 MEMORY_SCRIPT = """
 import sys, numpy as np, scipy.sparse as sp, dcomp
+sys.path.insert(0, sys.argv[3])
+from corpora import reset_peak
 X = sp.load_npz(sys.argv[1]); K = int(sys.argv[2])
 dcomp.LDA(2, max_iter=2, tol=0, verbose=0, n_jobs=2).fit(np.eye(3, dtype=int))
-def status(key):
-    return next(int(l.split()[1]) * 1024 for l in open('/proc/self/status') if l.startswith(key))
-before = status('VmRSS')
-open('/proc/self/clear_refs', 'w').write('5')
+peak_since = reset_peak()
 model = dcomp.LDA(K, max_iter=5, tol=0, verbose=0, n_jobs=2).fit(X)
-print(status('VmHWM') - before)
+print(peak_since())
 """
 
 
@@ -173,7 +172,7 @@ def peak_memory(problem: Problem, K: int, folder: Path) -> dict[str, float]:
     path = folder / "counts.npz"
     sparse.save_npz(path, X, compressed=False)
     out = subprocess.run(
-        [sys.executable, "-c", MEMORY_SCRIPT, str(path), str(K)],
+        [sys.executable, "-c", MEMORY_SCRIPT, str(path), str(K), str(Path(__file__).parent)],
         capture_output=True,
         text=True,
         check=True,

@@ -129,14 +129,14 @@ double score_moments(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Ma
 class CollapsedSampler {
  public:
   CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
-                   std::int64_t K, int n_parts)
+                   std::int64_t K, int n_parts, bool sparse)
       : corpus_(corpus) {
     const CsrView& W = nb::cast<Corpus&>(corpus_).W();
     require_blocks(block, W.n_features, n_blocks);
     require(K >= 1 && K < 65536, "K must lie in [1, 65535] for collapsed sampling");
     require(n_parts >= 1, "n_parts must be at least 1");
     cells_ = std::make_unique<TokenCells>(W, n_parts);
-    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, K);
+    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, K, sparse);
   }
 
   std::int64_t n_tokens() const { return cells_->n_tokens(); }
@@ -261,9 +261,10 @@ void define_samplers(nb::module_& m) {
         nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
         nb::arg("exposure").noconvert().none(), nb::arg("n_threads"));
   nb::class_<CollapsedSampler>(m, "CollapsedSampler")
-      .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int>(),
-           nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
-           nb::arg("n_parts"))
+      .def(
+          nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int, bool>(),
+          nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
+          nb::arg("n_parts"), nb::arg("sparse"))
       .def_prop_ro("n_tokens", &CollapsedSampler::n_tokens)
       .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("count", &CollapsedSampler::count, nb::arg("z").noconvert())

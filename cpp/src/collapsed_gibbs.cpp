@@ -38,15 +38,56 @@ double sum_over_features(std::int64_t n_features, int n_threads, const RowFuncti
 }  // namespace
 
 CollapsedCounts::CollapsedCounts(const TokenCells& cells, const std::int32_t* block,
-                                 std::int64_t n_blocks, std::int64_t K)
+                                 std::int64_t n_blocks, std::int64_t K, bool sparse)
     : cells_(cells),
       block_(block, block + cells.n_features()),
       n_blocks_(n_blocks),
       K_(K),
       padded_(padded_width<float>(K)),
+      sparse_(sparse),
       c_(static_cast<std::size_t>(cells.n_docs() * padded_)),
       n_(static_cast<std::size_t>(cells.n_features() * padded_)),
-      total_(static_cast<std::size_t>(n_blocks * padded_)) {}
+      total_(static_cast<std::size_t>(n_blocks * padded_)) {
+  if (!sparse_) return;
+  // Room for as many components as a document has tokens, one more while a token moves.
+  std::vector<std::int64_t> room(static_cast<std::size_t>(cells.n_docs()), 1);
+  for (std::int64_t t = 0; t < cells.n_tokens(); ++t) ++room[cells.document()[t]];
+  start_.resize(room.size());
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    start_[i] = total;
+    total += std::min(room[i], K + 1);
+  }
+  size_.resize(room.size());
+  topic_.resize(static_cast<std::size_t>(total));
+  count_.resize(static_cast<std::size_t>(total));
+}
+
+void CollapsedCounts::fill_lists() {
+  if (!sparse_) return;
+  for (std::int64_t i = 0; i < cells_.n_docs(); ++i) {
+    size_[i] = 0;
+    for (std::int64_t k = 0; k < K_; ++k) {
+      const std::int32_t count = c_[i * padded_ + k];
+      if (count == 0) continue;
+      topic_[start_[i] + size_[i]] = static_cast<std::uint16_t>(k);
+      count_[start_[i] + size_[i]++] = count;
+    }
+  }
+}
+
+void CollapsedCounts::read_lists(int n_threads) {
+  if (!sparse_) return;
+  const std::int64_t tasks = (cells_.n_docs() + kRowsPerTask - 1) / kRowsPerTask;
+  parallel_for(n_threads, tasks, [&](std::int64_t t, int) {
+    const std::int64_t last = std::min((t + 1) * kRowsPerTask, cells_.n_docs());
+    for (std::int64_t i = t * kRowsPerTask; i < last; ++i) {
+      std::int32_t* row = c_.data() + i * padded_;
+      std::fill_n(row, padded_, 0);
+      for (std::int64_t q = start_[i]; q < start_[i] + size_[i]; ++q) row[topic_[q]] = count_[q];
+    }
+  });
+}
 
 void CollapsedCounts::count(const std::uint16_t* z) {
   std::fill(c_.begin(), c_.end(), 0);
@@ -60,6 +101,7 @@ void CollapsedCounts::count(const std::uint16_t* z) {
       ++c_[cells_.document()[t] * padded_ + z[t]];
     }
   }
+  fill_lists();
 }
 
 double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::uint16_t* z,
@@ -70,9 +112,12 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
   const std::vector<double> gamma_total = gamma_totals(counts, input.gamma);
   // Each cell of a round has its own copy of the totals: stale by what the others do meanwhile.
   std::vector<std::int32_t> own(static_cast<std::size_t>(P * size));
-  std::vector<float> scratch(static_cast<std::size_t>(P * 2 * padded));
+  std::vector<float> scratch(static_cast<std::size_t>(P * 5 * padded));
   std::vector<double> log_words(static_cast<std::size_t>(P * P), 0.0);
-  const auto kernel = instruction_set().collapse_cell;
+  // A document's own weights (its exposure) leave nothing to share: then all components are
+  // scanned.
+  const bool sparse = counts.sparse() && input.scores.stride == 0;
+  const auto kernel = instruction_set().collapse_cell[sparse ? 1 : 0];
 
   for (int round = 0; round < P; ++round) {
     parallel_for(n_threads, P, [&](std::int64_t p, int) {
@@ -89,12 +134,14 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
                               input.gamma,
                               gamma_total.data(),
                               counts.block().data(),
-                              input.scores};
+                              input.scores,
+                              counts.lists()};
       Stream rng(input.seed, Purpose::tokens, input.sweep, static_cast<std::uint64_t>(cell));
-      float* mine = scratch.data() + p * 2 * padded;
+      float* mine = scratch.data() + p * 5 * padded;
       log_words[static_cast<std::size_t>(cell)] =
           kernel(pass, cells.runs().data() + cells.first_run(cell),
-                 cells.runs().data() + cells.first_run(cell + 1), rng, {mine, mine + padded});
+                 cells.runs().data() + cells.first_run(cell + 1), rng,
+                 {mine, mine + padded, mine + 2 * padded, mine + 3 * padded, mine + 4 * padded});
     });
     if (P == 1) continue;
     for (std::int64_t k = 0; k < size; ++k) {
@@ -102,6 +149,10 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
       for (int p = 0; p < P; ++p) counts.total()[k] += own[p * size + k] - before;
     }
   }
+  if (sparse)
+    counts.read_lists(n_threads);
+  else
+    counts.fill_lists();
   double total = 0;
   for (double value : log_words) total += value;
   return total;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dcomp/dispatch.hpp"
-#include "dcomp/kernels/collapse.hpp"
+#include "dcomp/kernels/collapse_sparse.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/loadings.hpp"
 #include "dcomp/kernels/predict.hpp"
@@ -27,8 +27,9 @@ constexpr Kernels<T> table() {
 extern const InstructionSet instruction_set;
 #define DCOMP_TEXT_OF(name) #name
 #define DCOMP_TEXT(name) DCOMP_TEXT_OF(name)
-const InstructionSet instruction_set = {DCOMP_TEXT(DCOMP_ISA), table<float>(),
-                                        table<double>(),       &elementwise<double, &log_gamma>,
-                                        &sample_document,      &collapse_cell};
+const InstructionSet instruction_set = {
+    DCOMP_TEXT(DCOMP_ISA), table<float>(),
+    table<double>(),       &elementwise<double, &log_gamma>,
+    &sample_document,      {&collapse_cell, &collapse_cell_sparse}};
 
 }  // namespace dcomp::DCOMP_ISA

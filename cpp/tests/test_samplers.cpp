@@ -22,12 +22,13 @@ struct CollapsedRun {
 };
 
 CollapsedRun run_collapsed(const OwnedCounts& W, std::int64_t K, int n_parts, int n_threads,
-                           int n_sweeps) {
+                           int n_sweeps, bool sparse = false) {
   const std::int64_t J = W.n_features;
   std::vector<std::int32_t> block(static_cast<std::size_t>(J));
   for (std::int64_t j = 0; j < J; ++j) block[static_cast<std::size_t>(j)] = j % 3 == 2;
   const TokenCells cells(W.view(), n_parts);
-  CollapsedCounts counts(cells, block.data(), 2, K), recount(cells, block.data(), 2, K);
+  CollapsedCounts counts(cells, block.data(), 2, K, sparse),
+      recount(cells, block.data(), 2, K, false);
   CollapsedRun run;
   run.z.resize(static_cast<std::size_t>(cells.n_tokens()));
   start_assignment(4, K, cells.n_tokens(), run.z.data());
@@ -64,21 +65,25 @@ TEST(collapsed_counts_follow_the_assignment) {
   const OwnedCounts W = random_counts(200, 40, 12, 3);
   for (const std::int64_t K : {1, 2, 16, 17, 40})
     for (const int parts : {1, 3, 8}) {
-      const CollapsedRun run = run_collapsed(W, K, parts, 2, 3);
-      CHECK(run.follows);
-      CHECK(std::isfinite(run.log_words));
-      CHECK(*std::max_element(run.z.begin(), run.z.end()) < K);
-      CHECK(*std::min_element(run.n.begin(), run.n.end()) == 0);
+      for (const bool sparse : {false, true}) {
+        const CollapsedRun run = run_collapsed(W, K, parts, 2, 3, sparse);
+        CHECK(run.follows);
+        CHECK(std::isfinite(run.log_words));
+        CHECK(*std::max_element(run.z.begin(), run.z.end()) < K);
+        CHECK(*std::min_element(run.n.begin(), run.n.end()) == 0);
+      }
     }
 }
 
 TEST(collapsed_sampling_does_not_depend_on_threads) {
   const OwnedCounts W = random_counts(300, 60, 12, 5);
-  const CollapsedRun one = run_collapsed(W, 20, 8, 1, 4);
-  for (const int threads : {2, 7}) {
-    const CollapsedRun other = run_collapsed(W, 20, 8, threads, 4);
-    CHECK(one.z == other.z);
-    CHECK(one.log_words == other.log_words);
+  for (const bool sparse : {false, true}) {
+    const CollapsedRun one = run_collapsed(W, 20, 8, 1, 4, sparse);
+    for (const int threads : {2, 7}) {
+      const CollapsedRun other = run_collapsed(W, 20, 8, threads, 4, sparse);
+      CHECK(one.z == other.z);
+      CHECK(one.log_words == other.log_words);
+    }
   }
 }
 

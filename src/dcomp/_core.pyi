@@ -113,7 +113,13 @@ def log_score_moments(
 class CollapsedSampler:
     n_tokens: int
     def __init__(
-        self, corpus: Corpus, block: npt.NDArray[np.int32], n_blocks: int, K: int, n_parts: int
+        self,
+        corpus: Corpus,
+        block: npt.NDArray[np.int32],
+        n_blocks: int,
+        K: int,
+        n_parts: int,
+        sparse: bool,
     ) -> None: ...
     def start(self, seed: int, z: npt.NDArray[np.uint16]) -> None: ...
     def count(self, z: npt.NDArray[np.uint16]) -> None: ...

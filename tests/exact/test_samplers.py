@@ -105,10 +105,11 @@ def test_direct_gibbs_keeps_the_posterior(key, layout):
     assert invariance(model, observed, sweep) > ALARM
 
 
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("key", "layout"), CASES)
-def test_collapsed_gibbs_keeps_the_posterior(key, layout):
+def test_collapsed_gibbs_keeps_the_posterior(key, layout, sparse):
     model, observed = make(key, layout)
-    algorithm = CollapsedGibbs(burn_in=10**6)
+    algorithm = CollapsedGibbs(burn_in=10**6, sparse=sparse)
     order = token_order(model, observed, algorithm)
 
     def sweep(z, c, n, seed):

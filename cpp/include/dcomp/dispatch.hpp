@@ -26,8 +26,9 @@ struct InstructionSet {
   Kernels<double> f64;
   void (*log_gamma)(const double* x, double* out, std::int64_t n);
   double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&);
-  double (*collapse_cell)(const CollapsePass&, const TokenCells::Run* first,
-                          const TokenCells::Run* last, Stream&, const CollapseScratch&);
+  // [0] scans all components of a token, [1] those of its document's list.
+  double (*collapse_cell[2])(const CollapsePass&, const TokenCells::Run* first,
+                             const TokenCells::Run* last, Stream&, const CollapseScratch&);
 
   template <class T>
   const Kernels<T>& kernels() const;

@@ -53,7 +53,8 @@ class State:
     """What the next sweep needs, and nothing else. Arrays are never written to."""
 
     model: Model  # with the hyper-parameters as they stand now
-    c: npt.NDArray[Any]  # (I, K): words of each document per component, expected or drawn
+    c: npt.NDArray[Any]  # (I, K): words of each document per component, expected or drawn;
+    # a collapsed sampler reads c and n from z when it has finished
     n: npt.NDArray[Any]  # (J, K): the same per feature
     sweep: int  # complete sweeps so far
     seed: int = 0

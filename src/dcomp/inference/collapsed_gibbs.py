@@ -24,6 +24,7 @@ from dcomp.models.arrays import read_only
 
 PARTS = 8
 SMALL = 100_000  # tokens
+MANY = 512  # by measurement: components from which a sweep follows the documents' own components
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class CollapsedGibbs:
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
     exact: True for the sequential sampler at any size, None for small corpora only.
+    sparse: whether a token looks at all components or at those of its document and the feature's
+    blocks of the rest; None chooses by their number. Both draw from the same distribution.
 
     >>> CollapsedGibbs(burn_in=50).name
     'collapsed-gibbs'
@@ -40,6 +43,7 @@ class CollapsedGibbs:
     burn_in: int = 100
     learn_every: int = 5
     exact: bool | None = None
+    sparse: bool | None = None
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -63,7 +67,12 @@ class CollapsedGibbs:
         parts = 1 if self.is_exact(counts.n_tokens) else PARTS
         features = counts.features
         return _core.CollapsedSampler(
-            observed.corpus, features.blocks, features.n_blocks, model.n_components, parts
+            observed.corpus,
+            features.blocks,
+            features.n_blocks,
+            model.n_components,
+            parts,
+            model.n_components >= MANY if self.sparse is None else self.sparse,
         )
 
     def init(self, model: Model, observed: Observations, seed: int) -> State:
@@ -72,8 +81,11 @@ class CollapsedGibbs:
         z = np.empty(sampler.n_tokens, dtype=np.uint16)
         sampler.start(seed, z)
         sampler.count(z)
-        state = State(model, *_read(sampler, model, observed), sweep=0, seed=seed)
-        return replace(state, z=read_only(z), cache=_Cache(sampler, 0))
+        # While it runs, z says it all; `finish` reads c and n, which at many components are large.
+        unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
+        return State(
+            model, unread, unread, sweep=0, seed=seed, z=read_only(z), cache=_Cache(sampler, 0)
+        )
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep over all tokens. The native counts are a cache of z: rebuilt if they are not

@@ -30,6 +30,14 @@ struct SampleScratch {
   double* log_scores;  // (K)
 };
 
+// For each document the components that it uses, with their counts, in no order.
+struct ComponentLists {
+  const std::int64_t* start = nullptr;  // (I): room for as many as the document can use
+  std::int32_t* size = nullptr;         // (I)
+  std::uint16_t* topic = nullptr;
+  std::int32_t* count = nullptr;
+};
+
 // What one cell of tokens works on. Its documents and features are its own; `total` is its copy.
 struct CollapsePass {
   std::int64_t K, padded;
@@ -42,11 +50,15 @@ struct CollapsePass {
   const double* gamma_total;     // (G)
   const std::int32_t* block;     // (J)
   ScoreWeights scores;
+  ComponentLists lists;  // in place of c where components are many
 };
 
 struct CollapseScratch {
-  float* phi;   // (padded)
-  float* part;  // (padded): running sums by lane
+  float* phi;    // (padded)
+  float* part;   // (padded): running sums by lane, or the weights that all documents share
+  float* own;    // (padded): the weights of one document
+  float* block;  // (padded): sums of blocks of weights
+  float* sums;   // (padded): sums of vectors of own
 };
 
 }  // namespace dcomp

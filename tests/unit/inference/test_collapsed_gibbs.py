@@ -1,0 +1,93 @@
+"""The collapsed sampler beyond the exact tests: its parallel and its sparse form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.executors import LocalExecutor
+from dcomp.inference import CollapsedGibbs
+from dcomp.models import MODELS, Observations
+
+OPTIONS = {"DM": {}, "GP": {"beta": 0.2}, "CGP": {"beta": 0.2, "rho": 0.5}}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """120,000 tokens without structure: no mode for a chain to be stuck in, so that the levels of
+    single chains can be compared."""
+    rng = np.random.default_rng(2)
+    frequency = rng.dirichlet(np.full(200, 1.0))
+    return dcomp.Counts.from_matrix(rng.multinomial(80, frequency, size=1500))
+
+
+def end(corpus, key, n_sweeps=40, threads=2, K=6, **options):
+    observed = Observations.build(corpus)
+    model = MODELS[key].build(K, alpha=0.2, gamma=0.05, **OPTIONS[key])
+    algorithm = CollapsedGibbs(burn_in=10**6, **options)
+    state = algorithm.init(model, observed, 3)
+    for _ in range(n_sweeps):
+        state, info = algorithm.step(observed, state, LocalExecutor(threads))
+    return algorithm.finish(observed, state), info
+
+
+@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_parallel_and_exact_end_at_one_level(corpus, key, sparse):
+    levels = [
+        end(corpus, key, exact=exact, sparse=sparse)[1].objective / corpus.n_tokens
+        for exact in (True, False)
+    ]
+    assert abs(levels[0] - levels[1]) < 0.05  # chains differ by about 0.01
+
+
+@pytest.mark.parametrize("key", MODELS)
+def test_sparse_and_dense_end_at_one_level(corpus, key):
+    levels = [
+        end(corpus, key, K=40, sparse=sparse)[1].objective / corpus.n_tokens
+        for sparse in (True, False)
+    ]
+    assert abs(levels[0] - levels[1]) < 0.05  # chains differ by about 0.01
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_same_for_any_number_of_threads(corpus, sparse):
+    one, two, seven = (
+        end(corpus, "CGP", n_sweeps=4, threads=n, sparse=sparse)[0] for n in (1, 2, 7)
+    )
+    for other in (two, seven):
+        assert np.array_equal(one.z, other.z)
+        assert np.array_equal(one.c, other.c)
+        assert np.array_equal(one.n, other.n)
+
+
+def test_a_lost_cache_is_rebuilt(corpus):
+    """A state without its native counts, as after a load, goes on bit for bit."""
+    from dataclasses import replace
+
+    observed = Observations.build(corpus)
+    model = MODELS["DM"].build(6, alpha=0.2, gamma=0.05)
+    algorithm, executor = CollapsedGibbs(burn_in=10**6), LocalExecutor(2)
+    state = algorithm.init(model, observed, 3)
+    state, _ = algorithm.step(observed, state, executor)
+    bare = replace(state, cache=None)
+    forgotten, _ = algorithm.step(observed, bare, executor)
+    straight, _ = algorithm.step(observed, state, executor)
+    again, _ = algorithm.step(observed, state, executor)  # the cache is now ahead of this state
+    assert np.array_equal(straight.z, forgotten.z)
+    assert np.array_equal(straight.z, again.z)
+
+
+def test_large_corpora_are_labelled_approximate(corpus, planted):
+    approximate = dcomp.LDA(3, algorithm="collapsed-gibbs", max_iter=2, verbose=0).fit(corpus).fit_
+    exact = dcomp.LDA(3, algorithm="collapsed-gibbs", max_iter=2, verbose=0).fit(planted[0]).fit_
+    forced = dcomp.fit(corpus, approximate.model, CollapsedGibbs(burn_in=1, exact=True), max_iter=2)
+    assert approximate.is_approximate
+    assert not exact.is_approximate
+    assert not forced.is_approximate
+
+
+def test_too_many_components_for_the_tokens_type(planted):
+    with pytest.raises(ValueError, match="K must lie in"):
+        dcomp.LDA(70_000, algorithm="collapsed-gibbs", verbose=0).fit(planted[0])
