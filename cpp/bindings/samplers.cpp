@@ -107,12 +107,18 @@ auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std
   return Theta;
 }
 
+CountView dense_view(const Matrix<const std::int32_t>& counts) {
+  const auto K = static_cast<std::int64_t>(counts.shape(1));
+  return {static_cast<std::int64_t>(counts.shape(0)), K, counts.data(), K, {}};
+}
+
 double loading_moments(Matrix<const std::int32_t> n, Numbers gamma,
                        Vector<const std::int32_t> block, std::int64_t n_blocks, int n_threads) {
   require_blocks(block, static_cast<std::int64_t>(n.shape(0)), n_blocks);
   require(gamma.shape(0) == n.shape(0), "gamma must hold J numbers");
   nb::gil_scoped_release release;
-  return log_loading_moments(rows(n), gamma.data(), block.data(), n_blocks, std::max(n_threads, 1));
+  return log_loading_moments(dense_view(n), gamma.data(), block.data(), n_blocks,
+                             std::max(n_threads, 1));
 }
 
 double score_moments(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Maybe rho,
@@ -120,7 +126,7 @@ double score_moments(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Ma
   const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
                      static_cast<std::int64_t>(c.shape(0)));
   nb::gil_scoped_release release;
-  return log_score_moments(rows(c), prior.alpha, prior.beta, prior.rho, prior.exposure,
+  return log_score_moments(dense_view(c), prior.alpha, prior.beta, prior.rho, prior.exposure,
                            std::max(n_threads, 1));
 }
 
@@ -165,6 +171,7 @@ class CollapsedSampler {
                       (!a0 || (a0->shape(0) == n_rows && a0->shape(1) == padded)) &&
                       (n_rows == 1 || n_rows == static_cast<std::size_t>(cells_->n_docs()));
     require(fits, "score weights must be (1 or n_docs, padded K)");
+    require(n_rows == 1 || !counts_->sparse(), "sparse counts need weights that documents share");
     const CollapseInput input{gamma.data(),
                               {a0 ? a0->data() : a.data(), a.data(), F.data(),
                                n_rows == 1 ? 0 : static_cast<std::int64_t>(padded)},
@@ -175,21 +182,19 @@ class CollapsedSampler {
   }
 
   void read(Matrix<std::int32_t> c, Matrix<std::int32_t> n) {
-    const std::int64_t K = counts_->K(), padded = counts_->padded();
+    const std::int64_t K = counts_->K();
     require(c.shape(1) == static_cast<std::size_t>(K) && n.shape(1) == c.shape(1) &&
                 c.shape(0) == static_cast<std::size_t>(cells_->n_docs()) &&
                 n.shape(0) == static_cast<std::size_t>(cells_->n_features()),
             "c must be (n_docs, K) and n (n_features, K)");
-    for (std::int64_t i = 0; i < cells_->n_docs(); ++i)
-      std::copy_n(counts_->c() + i * padded, K, c.data() + i * K);
-    for (std::int64_t j = 0; j < cells_->n_features(); ++j)
-      std::copy_n(counts_->n() + j * padded, K, n.data() + j * K);
+    read_table(counts_->c().view(), c.data());
+    read_table(counts_->n().view(), n.data());
   }
 
   // Adds E[Theta | z] to Theta, c to c_sum, and 1 to zeros where c is 0.
   void record(Numbers gamma, Matrix<float> Theta, Matrix<float> c_sum,
               std::optional<Matrix<float>> zeros, int n_threads) {
-    const std::int64_t K = counts_->K(), padded = counts_->padded(), I = cells_->n_docs();
+    const std::int64_t K = counts_->K(), I = cells_->n_docs();
     require_gamma(gamma);
     require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
                 static_cast<std::int64_t>(Theta.shape(1)) == K &&
@@ -200,26 +205,25 @@ class CollapsedSampler {
             "zeros must be (n_docs, K)");
     nb::gil_scoped_release release;
     add_mean_loadings(*counts_, gamma.data(), Theta.data(), std::max(n_threads, 1));
+    const CountView c = counts_->c().view();
+    if (zeros)
+      for (std::int64_t at = 0; at < I * K; ++at) zeros->data()[at] += 1.0F;
     for (std::int64_t i = 0; i < I; ++i)
-      for (std::int64_t k = 0; k < K; ++k) {
-        const std::int32_t c = counts_->c()[i * padded + k];
-        c_sum.data()[i * K + k] += static_cast<float>(c);
-        if (zeros && c == 0) zeros->data()[i * K + k] += 1.0F;
-      }
+      c.visit(i, [&](std::int64_t k, std::int32_t count) {
+        c_sum.data()[i * K + k] += static_cast<float>(count);
+        if (zeros) zeros->data()[i * K + k] -= 1.0F;
+      });
   }
 
   double log_moments(Numbers gamma, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
                      int n_threads) {
-    const std::int64_t K = counts_->K(), padded = counts_->padded();
     require_gamma(gamma);
-    const Prior3 prior(alpha, beta, rho, exposure, K, cells_->n_docs());
-    const Rows<const std::int32_t> n{counts_->n(), cells_->n_features(), K, padded};
-    const Rows<const std::int32_t> c{counts_->c(), cells_->n_docs(), K, padded};
+    const Prior3 prior(alpha, beta, rho, exposure, counts_->K(), cells_->n_docs());
     nb::gil_scoped_release release;
-    return log_loading_moments(n, gamma.data(), counts_->block().data(), counts_->n_blocks(),
-                               std::max(n_threads, 1)) +
-           log_score_moments(c, prior.alpha, prior.beta, prior.rho, prior.exposure,
-                             std::max(n_threads, 1));
+    return log_loading_moments(counts_->n().view(), gamma.data(), counts_->block().data(),
+                               counts_->n_blocks(), std::max(n_threads, 1)) +
+           log_score_moments(counts_->c().view(), prior.alpha, prior.beta, prior.rho,
+                             prior.exposure, std::max(n_threads, 1));
   }
 
   void entries(Vector<std::int64_t> out) {
@@ -228,6 +232,12 @@ class CollapsedSampler {
   }
 
  private:
+  static void read_table(const CountView& counts, std::int32_t* out) {
+    std::fill_n(out, counts.n_rows * counts.K, 0);
+    for (std::int64_t row = 0; row < counts.n_rows; ++row)
+      counts.visit(row,
+                   [&](std::int64_t k, std::int32_t count) { out[row * counts.K + k] = count; });
+  }
   void require_tokens(std::size_t size) const {
     require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
   }

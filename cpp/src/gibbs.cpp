@@ -110,64 +110,76 @@ void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
   });
 }
 
-double log_loading_moments(const Rows<const std::int32_t>& n, const double* gamma,
-                           const std::int32_t* block, std::int64_t n_blocks, int n_threads) {
-  const std::int64_t K = n.width;
+double log_loading_moments(const CountView& n, const double* gamma, const std::int32_t* block,
+                           std::int64_t n_blocks, int n_threads) {
   std::vector<double> gamma_total(static_cast<std::size_t>(n_blocks), 0.0);
-  std::vector<std::int64_t> total(static_cast<std::size_t>(n_blocks * K), 0);
+  std::vector<std::int64_t> total(static_cast<std::size_t>(n_blocks * n.K), 0);
   for (std::int64_t j = 0; j < n.n_rows; ++j) {
     gamma_total[static_cast<std::size_t>(block[j])] += gamma[j];
-    for (std::int64_t k = 0; k < K; ++k)
-      total[static_cast<std::size_t>(block[j] * K + k)] += n.row(j)[k];
+    std::int64_t* of_block = total.data() + block[j] * n.K;
+    n.visit(j, [&](std::int64_t k, std::int32_t count) { of_block[k] += count; });
   }
   double value = 0;
   for (std::int64_t g = 0; g < n_blocks; ++g)
-    for (std::int64_t k = 0; k < K; ++k) {
+    for (std::int64_t k = 0; k < n.K; ++k) {
       const double prior = gamma_total[static_cast<std::size_t>(g)];
-      const auto count = static_cast<double>(total[static_cast<std::size_t>(g * K + k)]);
+      const auto count = static_cast<double>(total[static_cast<std::size_t>(g * n.K + k)]);
       value += log_gamma_of(prior) - log_gamma_of(prior + count);
     }
   return value + sum_over_rows(n.n_rows, n_threads, [&](std::int64_t j, int) {
            const double log_gamma_j = std::log(gamma[j]), at_zero = log_gamma_of(gamma[j]);
            double sum = 0;
-           for (std::int64_t k = 0; k < K; ++k) {
-             const std::int32_t count = n.row(j)[k];
-             if (count == 1)  // most counts are 0 or 1
-               sum += log_gamma_j;
-             else if (count > 1)
-               sum += log_gamma_of(gamma[j] + count) - at_zero;
-           }
+           n.visit(j, [&](std::int64_t, std::int32_t count) {  // most counts are 1
+             sum += count == 1 ? log_gamma_j : log_gamma_of(gamma[j] + count) - at_zero;
+           });
            return sum;
          });
 }
 
-double log_score_moments(const Rows<const std::int32_t>& c, const double* alpha, const double* beta,
-                         const double* rho, const double* exposure, int n_threads) {
-  const std::int64_t K = c.width;
-  std::vector<RisingFactorial> rising;
-  double sum_alpha = 0;
-  for (std::int64_t k = 0; k < K; ++k) {
-    rising.emplace_back(alpha[k]);
-    sum_alpha += alpha[k];
-  }
-  return sum_over_rows(c.n_rows, n_threads, [&](std::int64_t i, int) {
-    const double e = exposure == nullptr ? 1.0 : exposure[i];
-    double value = 0;
-    std::int64_t length = 0;
-    for (std::int64_t k = 0; k < K; ++k) {
-      const std::int32_t count = c.row(i)[k];
-      length += count;
-      double term = rising[static_cast<std::size_t>(k)](count);
-      if (beta != nullptr)
-        term -= alpha[k] * std::log1p(e / beta[k]) + count * std::log(beta[k] + e);
-      if (rho != nullptr)
-        term = count > 0 ? term + std::log1p(-rho[k])
-                         : std::log((1 - rho[k]) * std::exp(term) + rho[k]);
-      value += term;
+namespace {
+
+// The logs that a document's exposure decides, per component: what a count of 0 adds, what any
+// other count adds more, and what each token adds.
+struct ScoreLogs {
+  std::vector<double> zero, present, token;
+  double sum_zero = 0;
+
+  ScoreLogs(std::int64_t K, const double* alpha, const double* beta, const double* rho, double e)
+      : zero(static_cast<std::size_t>(K), 0.0), present(zero), token(zero) {
+    for (std::int64_t at = 0; at < K && beta != nullptr; ++at) {
+      const auto k = static_cast<std::size_t>(at);
+      const double factor = -alpha[at] * std::log1p(e / beta[at]);
+      token[k] = -std::log(beta[at] + e);
+      zero[k] = rho == nullptr ? factor : std::log((1 - rho[at]) * std::exp(factor) + rho[at]);
+      present[k] = (rho == nullptr ? factor : factor + std::log1p(-rho[at])) - zero[k];
+      sum_zero += zero[k];
     }
-    if (beta == nullptr)
-      value += log_gamma_of(sum_alpha) - log_gamma_of(sum_alpha + static_cast<double>(length));
-    return value;
+  }
+};
+
+}  // namespace
+
+double log_score_moments(const CountView& c, const double* alpha, const double* beta,
+                         const double* rho, const double* exposure, int n_threads) {
+  std::vector<RisingFactorial> rising(alpha, alpha + c.K);
+  double sum_alpha = 0;
+  for (std::int64_t k = 0; k < c.K; ++k) sum_alpha += alpha[k];
+  const ScoreLogs common(c.K, alpha, beta, rho, 1.0);
+  return sum_over_rows(c.n_rows, n_threads, [&](std::int64_t i, int) {
+    const auto value_with = [&](const ScoreLogs& logs) {
+      double value = logs.sum_zero;
+      std::int64_t length = 0;
+      c.visit(i, [&](std::int64_t at, std::int32_t count) {
+        const auto k = static_cast<std::size_t>(at);
+        length += count;
+        value += rising[k](count) + logs.present[k] + count * logs.token[k];
+      });
+      if (beta == nullptr)
+        value += log_gamma_of(sum_alpha) - log_gamma_of(sum_alpha + static_cast<double>(length));
+      return value;
+    };
+    return exposure == nullptr ? value_with(common)
+                               : value_with(ScoreLogs(c.K, alpha, beta, rho, exposure[i]));
   });
 }
 

@@ -6,6 +6,7 @@
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/loadings.hpp"
 #include "dcomp/kernels/predict.hpp"
+#include "dcomp/kernels/sample.hpp"
 
 namespace dcomp::DCOMP_ISA {
 
@@ -28,8 +29,12 @@ extern const InstructionSet instruction_set;
 #define DCOMP_TEXT_OF(name) #name
 #define DCOMP_TEXT(name) DCOMP_TEXT_OF(name)
 const InstructionSet instruction_set = {
-    DCOMP_TEXT(DCOMP_ISA), table<float>(),
-    table<double>(),       &elementwise<double, &log_gamma>,
-    &sample_document,      {&collapse_cell, &collapse_cell_sparse}};
+    DCOMP_TEXT(DCOMP_ISA),
+    table<float>(),
+    table<double>(),
+    &elementwise<double, &log_gamma>,
+    &sample_document,
+    {{&collapse_cells<false>, &collapse_cells<true>},
+     {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}}};
 
 }  // namespace dcomp::DCOMP_ISA

@@ -22,7 +22,7 @@ struct CollapsedRun {
 };
 
 CollapsedRun run_collapsed(const OwnedCounts& W, std::int64_t K, int n_parts, int n_threads,
-                           int n_sweeps, bool sparse = false) {
+                           int n_sweeps, bool sparse = false, bool plain = false) {
   const std::int64_t J = W.n_features;
   std::vector<std::int32_t> block(static_cast<std::size_t>(J));
   for (std::int64_t j = 0; j < J; ++j) block[static_cast<std::size_t>(j)] = j % 3 == 2;
@@ -37,25 +37,31 @@ CollapsedRun run_collapsed(const OwnedCounts& W, std::int64_t K, int n_parts, in
   std::vector<float> a0(padded, 0), a(padded, 0), F(padded, 0);
   for (std::size_t k = 0; k < static_cast<std::size_t>(K); ++k) {
     a[k] = 0.1F + 0.01F * static_cast<float>(k);
-    a0[k] = 0.5F * a[k];
+    a0[k] = plain ? a[k] : 0.5F * a[k];
     F[k] = 0.8F;
   }
   const std::vector<double> gamma(static_cast<std::size_t>(J), 0.05);
   for (int sweep = 1; sweep <= n_sweeps; ++sweep) {
-    const CollapseInput input{
-        gamma.data(), {a0.data(), a.data(), F.data(), 0}, 11, static_cast<std::uint32_t>(sweep)};
+    const CollapseInput input{gamma.data(),
+                              {plain ? a.data() : a0.data(), a.data(), F.data(), 0},
+                              11,
+                              static_cast<std::uint32_t>(sweep)};
     run.log_words = collapse_sweep(input, counts, run.z.data(), n_threads);
   }
   recount.count(run.z.data());
-  const auto copy = [](const std::int32_t* from, std::int64_t size) {
-    return std::vector<std::int32_t>(from, from + size);
+  const auto copy = [K](const CountView& counts) {
+    std::vector<std::int32_t> out(static_cast<std::size_t>(counts.n_rows * K), 0);
+    for (std::int64_t row = 0; row < counts.n_rows; ++row)
+      counts.visit(row, [&](std::int64_t k, std::int32_t count) {
+        out[static_cast<std::size_t>(row * K + k)] = count;
+      });
+    return out;
   };
-  run.c = copy(counts.c(), cells.n_docs() * counts.padded());
-  run.n = copy(counts.n(), J * counts.padded());
-  run.total = copy(counts.total(), 2 * counts.padded());
-  run.follows = run.c == copy(recount.c(), cells.n_docs() * counts.padded()) &&
-                run.n == copy(recount.n(), J * counts.padded()) &&
-                run.total == copy(recount.total(), 2 * counts.padded());
+  run.c = copy(counts.c().view());
+  run.n = copy(counts.n().view());
+  run.total.assign(counts.total(), counts.total() + 2 * counts.padded());
+  run.follows = run.c == copy(recount.c().view()) && run.n == copy(recount.n().view()) &&
+                std::equal(run.total.begin(), run.total.end(), recount.total());
   return run;
 }
 
@@ -65,13 +71,14 @@ TEST(collapsed_counts_follow_the_assignment) {
   const OwnedCounts W = random_counts(200, 40, 12, 3);
   for (const std::int64_t K : {1, 2, 16, 17, 40})
     for (const int parts : {1, 3, 8}) {
-      for (const bool sparse : {false, true}) {
-        const CollapsedRun run = run_collapsed(W, K, parts, 2, 3, sparse);
-        CHECK(run.follows);
-        CHECK(std::isfinite(run.log_words));
-        CHECK(*std::max_element(run.z.begin(), run.z.end()) < K);
-        CHECK(*std::min_element(run.n.begin(), run.n.end()) == 0);
-      }
+      for (const bool sparse : {false, true})
+        for (const bool plain : {false, true}) {
+          const CollapsedRun run = run_collapsed(W, K, parts, 2, 3, sparse, plain);
+          CHECK(run.follows);
+          CHECK(std::isfinite(run.log_words));
+          CHECK(*std::max_element(run.z.begin(), run.z.end()) < K);
+          CHECK(*std::min_element(run.n.begin(), run.n.end()) == 0);
+        }
     }
 }
 
@@ -85,6 +92,16 @@ TEST(collapsed_sampling_does_not_depend_on_threads) {
       CHECK(one.log_words == other.log_words);
     }
   }
+}
+
+TEST(long_documents_have_wide_counts) {
+  OwnedCounts W = random_counts(20, 10, 5, 6);
+  W.data[0] = 70000;  // more than uint16 holds
+  const CollapsedRun run = run_collapsed(W, 3, 1, 1, 1);
+  CHECK(run.follows);
+  const std::vector<std::int64_t> totals = {5, 70000};
+  CHECK(CountTable(totals, 3, 16, CountForm::narrow).form() == CountForm::wide);
+  CHECK(CountTable({5, 6}, 3, 16, CountForm::narrow).form() == CountForm::narrow);
 }
 
 TEST(every_token_belongs_to_one_entry) {

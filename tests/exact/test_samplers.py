@@ -105,8 +105,16 @@ def test_direct_gibbs_keeps_the_posterior(key, layout):
     assert invariance(model, observed, sweep) > ALARM
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(("key", "layout"), CASES)
+# Lists of components need weights that documents share.
+COLLAPSED = [
+    (*case, sparse)
+    for case in CASES
+    for sparse in (False, True)
+    if case[1] != "exposure" or not sparse
+]
+
+
+@pytest.mark.parametrize(("key", "layout", "sparse"), COLLAPSED)
 def test_collapsed_gibbs_keeps_the_posterior(key, layout, sparse):
     model, observed = make(key, layout)
     algorithm = CollapsedGibbs(burn_in=10**6, sparse=sparse)

@@ -3,8 +3,9 @@
 
 #include <vector>
 
+#include "dcomp/count_table.hpp"
 #include "dcomp/kernels/args.hpp"
-#include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/kernels/collapse_pass.hpp"
 #include "dcomp/tokens.hpp"
 
 namespace dcomp {
@@ -12,40 +13,36 @@ namespace dcomp {
 // The counts c, n and N of an assignment z of tokens to components.
 class CollapsedCounts {
  public:
-  // `sparse`: documents as lists of components, for sweeps whose cost follows them.
+  // `sparse`: documents and features as lists of components, for sweeps whose cost follows them.
   CollapsedCounts(const TokenCells& cells, const std::int32_t* block, std::int64_t n_blocks,
                   std::int64_t K, bool sparse);
 
   void count(const std::uint16_t* z);
-  // c from the lists and back; nothing to do where there are none.
-  void read_lists(int n_threads);
-  void fill_lists();
 
   std::int64_t K() const { return K_; }
   std::int64_t padded() const { return padded_; }
   std::int64_t n_blocks() const { return n_blocks_; }
   const TokenCells& cells() const { return cells_; }
   const std::vector<std::int32_t>& block() const { return block_; }
-  std::int32_t* c() { return c_.data(); }          // (I, padded)
-  std::int32_t* n() { return n_.data(); }          // (J, padded)
-  std::int32_t* total() { return total_.data(); }  // (G, padded)
+  const std::vector<std::int64_t>& lengths() const { return lengths_; }  // (I): tokens
   bool sparse() const { return sparse_; }
-  ComponentLists lists() { return {start_.data(), size_.data(), topic_.data(), count_.data()}; }
+  CountTable& c() { return c_; }                   // documents
+  CountTable& n() { return n_; }                   // features
+  std::int32_t* total() { return total_.data(); }  // (G, padded)
 
  private:
   const TokenCells& cells_;
   std::vector<std::int32_t> block_;
   std::int64_t n_blocks_, K_, padded_;
   bool sparse_;
-  std::vector<std::int32_t> c_, n_, total_;
-  std::vector<std::int64_t> start_;
-  std::vector<std::int32_t> size_, count_;
-  std::vector<std::uint16_t> topic_;
+  std::vector<std::int64_t> lengths_;
+  CountTable c_, n_;
+  AlignedVector<std::int32_t> total_;
 };
 
 struct CollapseInput {
   const double* gamma = nullptr;  // (J)
-  ScoreWeights scores;
+  ScoreWeights scores;            // the same for all documents where counts are sparse
   std::uint64_t seed = 0;
   std::uint32_t sweep = 0;
 };

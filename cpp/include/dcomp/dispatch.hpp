@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dcomp/kernels/args.hpp"
+#include "dcomp/kernels/collapse_pass.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
 
 namespace dcomp {
@@ -26,9 +27,9 @@ struct InstructionSet {
   Kernels<double> f64;
   void (*log_gamma)(const double* x, double* out, std::int64_t n);
   double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&);
-  // [0] scans all components of a token, [1] those of its document's list.
-  double (*collapse_cell[2])(const CollapsePass&, const TokenCells::Run* first,
-                             const TokenCells::Run* last, Stream&, const CollapseScratch&);
+  // The tokens of one or two cells, in turn. [0] scans all components of a token, [1] those of its
+  // document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
+  void (*collapse_cells[2][2])(CollapseCell*, int count);
 
   template <class T>
   const Kernels<T>& kernels() const;

@@ -1,6 +1,7 @@
 // Direct Gibbs sampling as a library, and the likelihoods of counts that both samplers report.
 #pragma once
 
+#include "dcomp/count_table.hpp"
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/rng.hpp"
 
@@ -18,12 +19,12 @@ void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
                    std::uint32_t sweep, const Rows<float>& Theta, double* log_scale, int n_threads);
 
 // log E[prod theta^n]: the loadings integrated out.
-double log_loading_moments(const Rows<const std::int32_t>& n, const double* gamma,
-                           const std::int32_t* block, std::int64_t n_blocks, int n_threads);
+double log_loading_moments(const CountView& n, const double* gamma, const std::int32_t* block,
+                           std::int64_t n_blocks, int n_threads);
 
 // sum_i log E[prod score^c e^(-e score)]: the scores integrated out (MODELS.md section 2). beta is
 // null for DM, rho for all but CGP, exposure where it is 1.
-double log_score_moments(const Rows<const std::int32_t>& c, const double* alpha, const double* beta,
+double log_score_moments(const CountView& c, const double* alpha, const double* beta,
                          const double* rho, const double* exposure, int n_threads);
 
 }  // namespace dcomp

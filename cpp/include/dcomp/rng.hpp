@@ -42,6 +42,11 @@ class Stream {
     return (static_cast<double>(high << 26 | low) + 0.5) * 0x1p-53;
   }
 
+  // For those who draw many blocks at once: the name of the next block, and a step past `blocks`.
+  [[gnu::always_inline]] const std::uint32_t* key() const { return key_; }
+  [[gnu::always_inline]] const std::uint32_t* counter() const { return counter_; }
+  [[gnu::always_inline]] void skip(std::uint32_t blocks) { counter_[0] += blocks; }
+
  private:
   [[gnu::always_inline]] void refill() {
     std::uint32_t c0 = counter_[0], c1 = counter_[1], c2 = counter_[2], c3 = counter_[3];

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcomp import _core
+from dcomp.errors import UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Info, Recorded, State
 from dcomp.inference.gibbs import check_schedule
@@ -33,8 +34,8 @@ class CollapsedGibbs:
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
     exact: True for the sequential sampler at any size, None for small corpora only.
-    sparse: whether a token looks at all components or at those of its document and the feature's
-    blocks of the rest; None chooses by their number. Both draw from the same distribution.
+    sparse: whether a token looks at all components or follows lists of those that its document and
+    its feature use; None chooses by their number. Both draw from the same distribution.
 
     >>> CollapsedGibbs(burn_in=50).name
     'collapsed-gibbs'
@@ -61,6 +62,18 @@ class CollapsedGibbs:
         """Whether a corpus of this size is swept token by token in one sequence."""
         return self.exact if self.exact is not None else n_tokens < SMALL
 
+    def is_sparse(self, model: Model, observed: Observations) -> bool:
+        """Whether sweeps follow lists of components. Exposures that differ give every document
+        score weights of its own, which leaves nothing for lists to share."""
+        exposure = observed.total_exposure
+        shares = not model.has_exposure or bool(np.all(exposure == exposure[0]))
+        if self.sparse and not shares:
+            raise UnsupportedCombination(
+                "sparse=True needs the same exposure for all documents; they differ here: "
+                "leave sparse at None"
+            )
+        return shares and (model.n_components >= MANY if self.sparse is None else self.sparse)
+
     def sampler(self, model: Model, observed: Observations) -> Any:
         """The native sampler: tokens in their order, with room for the counts."""
         counts = observed.counts
@@ -72,7 +85,7 @@ class CollapsedGibbs:
             features.n_blocks,
             model.n_components,
             parts,
-            model.n_components >= MANY if self.sparse is None else self.sparse,
+            self.is_sparse(model, observed),
         )
 
     def init(self, model: Model, observed: Observations, seed: int) -> State:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dcomp
+from dcomp.data import Counts
+from dcomp.errors import UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs
 from dcomp.models import MODELS, Observations
@@ -91,3 +93,15 @@ def test_large_corpora_are_labelled_approximate(corpus, planted):
 def test_too_many_components_for_the_tokens_type(planted):
     with pytest.raises(ValueError, match="K must lie in"):
         dcomp.LDA(70_000, algorithm="collapsed-gibbs", verbose=0).fit(planted[0])
+
+
+def test_lists_need_one_exposure():
+    counts = Counts.from_matrix([[2, 1], [1, 3]])
+    model = MODELS["GP"].build(2)
+    algorithm = CollapsedGibbs(sparse=True)
+    assert algorithm.is_sparse(model, Observations.build(counts, [2.0, 2.0]))
+    with pytest.raises(UnsupportedCombination, match="same exposure"):
+        algorithm.init(model, Observations.build(counts, [1.0, 2.0]), 0)
+    assert not CollapsedGibbs().is_sparse(
+        MODELS["GP"].build(600), Observations.build(counts, [1, 2])
+    )

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "dcomp/counts.hpp"
-#include "dcomp/kernels/score_weights.hpp"
 #include "dcomp/matrix.hpp"
 #include "dcomp/rng.hpp"
-#include "dcomp/tokens.hpp"
 
 namespace dcomp {
 
@@ -28,37 +26,6 @@ struct SamplePass {
 struct SampleScratch {
   float *e, *part;     // (padded)
   double* log_scores;  // (K)
-};
-
-// For each document the components that it uses, with their counts, in no order.
-struct ComponentLists {
-  const std::int64_t* start = nullptr;  // (I): room for as many as the document can use
-  std::int32_t* size = nullptr;         // (I)
-  std::uint16_t* topic = nullptr;
-  std::int32_t* count = nullptr;
-};
-
-// What one cell of tokens works on. Its documents and features are its own; `total` is its copy.
-struct CollapsePass {
-  std::int64_t K, padded;
-  const std::int32_t* document;  // (T)
-  std::uint16_t* z;              // (T)
-  std::int32_t* c;               // (I, padded)
-  std::int32_t* n;               // (J, padded)
-  std::int32_t* total;           // (G, padded)
-  const double* gamma;           // (J)
-  const double* gamma_total;     // (G)
-  const std::int32_t* block;     // (J)
-  ScoreWeights scores;
-  ComponentLists lists;  // in place of c where components are many
-};
-
-struct CollapseScratch {
-  float* phi;    // (padded)
-  float* part;   // (padded): running sums by lane, or the weights that all documents share
-  float* own;    // (padded): the weights of one document
-  float* block;  // (padded): sums of blocks of weights
-  float* sums;   // (padded): sums of vectors of own
 };
 
 }  // namespace dcomp

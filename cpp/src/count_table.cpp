@@ -1,0 +1,83 @@
+#include "dcomp/count_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace dcomp {
+
+namespace {
+
+// Lists start and end on whole vectors, so that no two rows share one.
+constexpr std::int64_t kListStep = 16;
+
+}  // namespace
+
+CountTable::CountTable(const std::vector<std::int64_t>& totals, std::int64_t K, std::int64_t padded,
+                       CountForm form)
+    : n_rows_(static_cast<std::int64_t>(totals.size())), K_(K), padded_(padded), form_(form) {
+  const std::size_t size = totals.size() * static_cast<std::size_t>(padded);
+  if (form_ == CountForm::narrow && !totals.empty() &&
+      *std::max_element(totals.begin(), totals.end()) > std::numeric_limits<std::uint16_t>::max())
+    form_ = CountForm::wide;
+  if (form_ == CountForm::wide) wide_.resize(size);
+  if (form_ == CountForm::narrow) narrow_.resize(size);
+  if (form_ != CountForm::lists) return;
+  std::int64_t room = 0;
+  for (const std::int64_t total : totals) {
+    start_.push_back(room);
+    room += (std::min(total, K) + kListStep) / kListStep * kListStep;
+  }
+  size_.resize(totals.size());
+  topic_.resize(static_cast<std::size_t>(room));
+  count_.resize(static_cast<std::size_t>(room));
+}
+
+CountView CountTable::view() const {
+  auto* self = const_cast<CountTable*>(this);  // a view only reads its lists
+  return {n_rows_,
+          K_,
+          form_ == CountForm::wide ? wide_.data() : nullptr,
+          padded_,
+          form_ == CountForm::narrow ? narrow_.data() : nullptr,
+          self->lists()};
+}
+
+void CountTable::count(const std::int32_t* row, const std::uint16_t* z, std::int64_t n_tokens) {
+  if (form_ == CountForm::lists) return count_lists(row, z, n_tokens);
+  std::fill(wide_.begin(), wide_.end(), 0);
+  std::fill(narrow_.begin(), narrow_.end(), std::uint16_t{0});
+  for (std::int64_t t = 0; t < n_tokens; ++t) {
+    const std::int64_t at = row[t] * padded_ + z[t];
+    if (form_ == CountForm::wide)
+      ++wide_[at];
+    else
+      ++narrow_[at];
+  }
+}
+
+void CountTable::count_lists(const std::int32_t* row, const std::uint16_t* z,
+                             std::int64_t n_tokens) {
+  std::vector<std::int64_t> end(static_cast<std::size_t>(n_rows_ + 1), 0);
+  for (std::int64_t t = 0; t < n_tokens; ++t) ++end[row[t] + 1];
+  for (std::int64_t i = 0; i < n_rows_; ++i) end[i + 1] += end[i];
+  std::vector<std::uint16_t> sorted(static_cast<std::size_t>(n_tokens));
+  for (std::int64_t t = 0; t < n_tokens; ++t)
+    sorted[end[row[t]]++] = z[t];  // now end[i] is i's end
+  std::fill(count_.begin(), count_.end(), 0);
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(K_), 0);
+  std::int64_t begin = 0;
+  for (std::int64_t i = 0; i < n_rows_; ++i) {
+    std::uint16_t* topic = topic_.data() + start_[i];
+    std::int32_t size = 0;
+    for (std::int64_t p = begin; p < end[i]; ++p)
+      if (counts[sorted[p]]++ == 0) topic[size++] = sorted[p];
+    for (std::int32_t q = 0; q < size; ++q) {
+      count_[start_[i] + q] = counts[topic[q]];
+      counts[topic[q]] = 0;
+    }
+    size_[i] = size;
+    begin = end[i];
+  }
+}
+
+}  // namespace dcomp
