@@ -146,11 +146,8 @@ class GammaPoisson:
 
         Σ_j w_j log e − Σ_j ln w_j! for the bag; the sequence has −Σ_g ln L_g! instead.
         """
-        constant: FloatArray = observed.log_exposure_of_words()
-        constant -= gammaln(observed.block_totals + 1.0).sum(axis=1)
-        if combinatoric:
-            constant += observed.counts.log_combinatoric()
-        return constant
+        constant = observed.log_sequence_constant
+        return constant + observed.counts.log_combinatoric() if combinatoric else constant
 
     def log_likelihood(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
 from dcomp import _core
 from dcomp.data import Counts
@@ -62,6 +63,14 @@ class Observations:
     def is_unit(self) -> bool:
         """Whether every document has a total exposure of exactly 1."""
         return self.exposure is None and self.counts.features.n_blocks == 1
+
+    @cached_property
+    def log_sequence_constant(self) -> FloatArray:
+        """Σ_j w_ij log e_ig(j) − Σ_g ln L_ig!, length I. Kept: every sweep asks for it, and with
+        many blocks (I, G) is as large as the counts."""
+        return read_only(
+            self.log_exposure_of_words() - gammaln(self.block_totals + 1.0).sum(axis=1)
+        )
 
     def log_exposure_of_words(self) -> FloatArray:
         """Σ_j w_ij log e_ig(j), length I."""
