@@ -164,5 +164,6 @@ class DirichletMultinomial:
             Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
         totals = np.asarray(size, dtype=np.int64)
         totals = totals[:, None] if totals.ndim == 1 else totals
+        totals = np.broadcast_to(totals, (len(totals), features.n_blocks))
         m = rng.dirichlet(self.scores.alpha, size=len(totals))
         return draw_words(features, m, Theta, totals, rng), m, Theta
