@@ -10,7 +10,7 @@ sweeps between draws. Not exact, but far within what the test can see.
 chain that starts from the truth it holds exactly for the average over any number of sweeps.
 
 False alarms: 1e-4 per test under a Bonferroni bound over its functions, with fixed seeds; there are
-fewer than 30 tests that a sampler has to pass. The broken ones must fail by the same measure.
+fewer than 35 tests that a sampler has to pass. The broken ones must fail by the same measure.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def sampler(name):
     return native(SAMPLERS[name], LocalExecutor(1))
 
 
-def p_of_ranks(setting, start, seed=2):
-    rng = np.random.default_rng(seed)
-    ranked = ranks(setting, start, rng, n_replicates=60, n_stacks=25, n_others=OTHERS)
+def p_of_ranks(setting, start, n_stacks=22):
+    rng = np.random.default_rng(2)
+    ranked = ranks(setting, start, rng, n_replicates=60, n_stacks=n_stacks, n_others=OTHERS)
     return together(uniformity(ranked, OTHERS))
 
 
@@ -101,7 +101,7 @@ def test_ranks_of_a_broken_sampler_are_not(key, parameter, factor, name):
             model.with_scores(**{parameter: right * [1.0, factor, 1.0]}), draw, rng
         )
 
-    assert p_of_ranks(setting, wrong) < ALARM
+    assert p_of_ranks(setting, wrong, n_stacks=12) < ALARM
 
 
 def fitted(key):
@@ -133,10 +133,10 @@ def new_documents(fit, rng, n_docs, model):
     return Simulated(features, sizes, scores, Theta, v)
 
 
-def p_of_scores(fit, model):
+def p_of_scores(fit, model, n_docs=6000):
     """Uniformity of the ranks of true scores, made by `model`, among the draws of `fit`."""
     rng, thin = np.random.default_rng(8), 10
-    truth = new_documents(fit, rng, 6000, model)
+    truth = new_documents(fit, rng, n_docs, model)
     exposure = truth.size if model.has_exposure else None
     sampled = fit.sample_scores(
         truth.counts(), exposure=exposure, n_draws=OTHERS * thin, burn_in=100, seed=3,
@@ -162,7 +162,8 @@ def test_sample_scores_is_calibrated(key):
 def test_sample_scores_with_a_wrong_prior_is_not(key, parameter, factor):
     fit = fitted(key)
     right = getattr(fit.model.scores, parameter)
-    assert p_of_scores(fit, fit.model.with_scores(**{parameter: right * factor})) < ALARM
+    wrong = fit.model.with_scores(**{parameter: right * factor})
+    assert p_of_scores(fit, wrong, n_docs=3000) < ALARM
 
 
 def differences(setting, name, rng, broken, n_sweeps=5):

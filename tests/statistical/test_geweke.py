@@ -60,7 +60,7 @@ def sampler(name):
     return native(SAMPLERS[name], LocalExecutor(1))
 
 
-def p_value(setting, start, n_chains=3200, n_replicates=80, seed=1):
+def p_value(setting, start, n_chains=2000, n_replicates=80, seed=1):
     """Of the sampler being right."""
     rng = np.random.default_rng(seed)
     drawn = marginal_conditional(setting, rng, n_replicates=400, n_stacks=4 * n_chains // 400)
@@ -70,7 +70,7 @@ def p_value(setting, start, n_chains=3200, n_replicates=80, seed=1):
 
 @pytest.mark.parametrize(("key", "layout", "name"), CELLS)
 def test_the_joint_law_stays(key, layout, name):
-    n_chains = 1600 if layout == "many" else 2400
+    n_chains = 1200 if layout == "many" else 2000
     assert p_value(small_setting(key, layout), sampler(name), n_chains) > ALARM
 
 
@@ -187,7 +187,7 @@ def test_a_wrong_hyper_parameter_fails(key, parameter, factor, name):
     setting = small_setting(key, "plain")
     right = getattr(setting.model.scores, parameter)
     wrong = with_wrong(name, **{parameter: right * [1.0, factor, 1.0]})
-    assert p_value(setting, wrong, n_chains=2000) < ALARM
+    assert p_value(setting, wrong, n_chains=1200) < ALARM
 
 
 @pytest.mark.parametrize("name", ["direct", "collapsed"])
@@ -215,7 +215,7 @@ def test_loadings_normalised_over_all_blocks_fail(key, name):
         )
         return sampler(name)(model, merged, rng)
 
-    assert p_value(small_setting(key, "blocks"), wrong) < ALARM
+    assert p_value(small_setting(key, "blocks"), wrong, n_chains=4000) < ALARM
 
 
 @pytest.mark.parametrize("name", ["direct", "collapsed"])
