@@ -74,24 +74,30 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, Numb
   const SamplePass pass{W,
                         padded_rows(Theta, K),
                         log_scale.data(),
-                        prior.alpha,
-                        prior.beta,
-                        prior.rho,
-                        prior.exposure,
-                        rows(c_in),
+                        {prior.alpha, prior.beta, prior.rho, prior.exposure, rows(c_in),
+                         scores ? scores->data() : nullptr, seed, sweep,
+                         n ? Purpose::allocation : Purpose::transform},
                         rows(c_out),
-                        n ? n->data() : nullptr,
-                        scores ? scores->data() : nullptr,
-                        seed,
-                        sweep,
-                        n ? Purpose::allocation : Purpose::transform};
+                        n ? n->data() : nullptr};
   nb::gil_scoped_release release;
   return sample_documents(pass, std::max(n_threads, 1));
 }
 
+void scores_draw(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
+                 Matrix<float> out, std::uint64_t seed, std::uint32_t sweep, int n_threads) {
+  const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
+                     static_cast<std::int64_t>(c.shape(0)));
+  require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
+  nb::gil_scoped_release release;
+  draw_scores({prior.alpha, prior.beta, prior.rho, prior.exposure, rows(c), out.data(), seed, sweep,
+               Purpose::kept_scores},
+              std::max(n_threads, 1));
+}
+
+// `kept`: with random numbers of its own, apart from those of a chain.
 auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std::int32_t> block,
                    std::int64_t n_blocks, std::uint64_t seed, std::uint32_t sweep,
-                   Vector<double> log_scale, int n_threads) {
+                   Vector<double> log_scale, int n_threads, bool kept) {
   const auto J = static_cast<std::int64_t>(n.shape(0)), K = static_cast<std::int64_t>(n.shape(1));
   require_blocks(block, J, n_blocks);
   require(static_cast<std::int64_t>(gamma.shape(0)) == J &&
@@ -101,7 +107,8 @@ auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std
   const Rows<float> out{Theta.data(), J, K, padded_width<float>(K)};
   {
     nb::gil_scoped_release release;
-    draw_loadings(rows(n), gamma.data(), block.data(), n_blocks, seed, sweep, out, log_scale.data(),
+    draw_loadings(rows(n), gamma.data(), block.data(), n_blocks, seed, sweep,
+                  kept ? Purpose::kept_loadings : Purpose::loadings, out, log_scale.data(),
                   std::max(n_threads, 1));
   }
   return Theta;
@@ -231,6 +238,12 @@ class CollapsedSampler {
     cells_->entries(nb::cast<Corpus&>(corpus_).W(), out.data());
   }
 
+  void in_entry_order(Vector<const std::uint16_t> z, Vector<std::uint16_t> out) {
+    require_tokens(z.shape(0));
+    require_tokens(out.shape(0));
+    cells_->in_entry_order(nb::cast<Corpus&>(corpus_).W(), z.data(), out.data());
+  }
+
  private:
   static void read_table(const CountView& counts, std::int32_t* out) {
     std::fill_n(out, counts.n_rows * counts.K, 0);
@@ -263,7 +276,11 @@ void define_samplers(nb::module_& m) {
         nb::arg("n_threads"));
   m.def("draw_loadings", &loadings_draw, nb::arg("n").noconvert(), nb::arg("gamma").noconvert(),
         nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("seed"), nb::arg("sweep"),
-        nb::arg("log_scale").noconvert(), nb::arg("n_threads"));
+        nb::arg("log_scale").noconvert(), nb::arg("n_threads"), nb::arg("kept") = false);
+  m.def("draw_scores", &scores_draw, nb::arg("c").noconvert(), nb::arg("alpha").noconvert(),
+        nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
+        nb::arg("exposure").noconvert().none(), nb::arg("out").noconvert(), nb::arg("seed"),
+        nb::arg("sweep"), nb::arg("n_threads"));
   m.def("log_loading_moments", &loading_moments, nb::arg("n").noconvert(),
         nb::arg("gamma").noconvert(), nb::arg("block").noconvert(), nb::arg("n_blocks"),
         nb::arg("n_threads"));
@@ -289,7 +306,9 @@ void define_samplers(nb::module_& m) {
            nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
            nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
            nb::arg("n_threads"))
-      .def("entries", &CollapsedSampler::entries, nb::arg("entry").noconvert());
+      .def("entries", &CollapsedSampler::entries, nb::arg("entry").noconvert())
+      .def("in_entry_order", &CollapsedSampler::in_entry_order, nb::arg("z").noconvert(),
+           nb::arg("out").noconvert());
 }
 
 }  // namespace dcomp::bindings

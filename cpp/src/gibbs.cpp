@@ -67,14 +67,24 @@ double sample_documents(const SamplePass& pass, int n_threads) {
   });
 }
 
+void draw_scores(const ScorePass& pass, int n_threads) {
+  const std::int64_t K = pass.c.width;
+  std::vector<double> logs(static_cast<std::size_t>(n_threads * K));
+  const auto kernel = instruction_set().draw_scores;
+  sum_over_rows(pass.c.n_rows, n_threads, [&](std::int64_t i, int worker) {
+    kernel(pass, i, logs.data() + worker * K);
+    return 0.0;
+  });
+}
+
 void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
                    const std::int32_t* block, std::int64_t n_blocks, std::uint64_t seed,
-                   std::uint32_t sweep, const Rows<float>& Theta, double* log_scale,
-                   int n_threads) {
+                   std::uint32_t sweep, Purpose purpose, const Rows<float>& Theta,
+                   double* log_scale, int n_threads) {
   const std::int64_t K = n.width;
   // First the logs of the gammas, then each block's log-sum per component, then the rows.
   sum_over_rows(n.n_rows, n_threads, [&](std::int64_t j, int) {
-    Stream rng(seed, Purpose::loadings, sweep, static_cast<std::uint64_t>(j));
+    Stream rng(seed, purpose, sweep, static_cast<std::uint64_t>(j));
     for (std::int64_t k = 0; k < K; ++k)
       Theta.row(j)[k] = static_cast<float>(draw_log_gamma(rng, gamma[j] + n.row(j)[k]));
     return 0.0;

@@ -34,6 +34,7 @@ const InstructionSet instruction_set = {
     table<double>(),
     &elementwise<double, &log_gamma>,
     &sample_document,
+    &draw_scores,
     {{&collapse_cells<false>, &collapse_cells<true>},
      {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}}};
 

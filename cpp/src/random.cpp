@@ -1,5 +1,6 @@
 #include "dcomp/random.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace dcomp {
@@ -51,11 +52,14 @@ std::int32_t binomial_by_rejection(Stream& rng, std::int32_t n, double p) {
 
 }  // namespace
 
+// Shapes like 1e-40 would leave the range of a float, and two infinities have no difference.
+constexpr double kLowestLog = -1e38;
+
 // Gamma(a) = Gamma(a + 1) U^(1/a) below 1; Marsaglia and Tsang (2000) above.
 double draw_log_gamma(Stream& rng, double shape) {
   if (shape < 1) {
     const double boost = std::log(rng.uniform()) / shape;
-    return draw_log_gamma(rng, shape + 1) + boost;
+    return std::max(draw_log_gamma(rng, shape + 1) + boost, kLowestLog);
   }
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   for (;;) {

@@ -75,4 +75,10 @@ void TokenCells::entries(const CsrView& W, std::int64_t* entry) const {
   visit(W, [&](std::int64_t token, std::int64_t, std::int64_t e) { entry[token] = e; });
 }
 
+void TokenCells::in_entry_order(const CsrView& W, const std::uint16_t* z,
+                                std::uint16_t* out) const {
+  // `visit` goes by entry already.
+  visit(W, [&](std::int64_t token, std::int64_t, std::int64_t) { *out++ = z[token]; });
+}
+
 }  // namespace dcomp

@@ -120,6 +120,52 @@ TEST(every_token_belongs_to_one_entry) {
   }
 }
 
+TEST(assignments_come_out_in_entry_order) {
+  const OwnedCounts W = random_counts(100, 30, 10, 8);
+  for (const int parts : {1, 4, 200}) {
+    const TokenCells cells(W.view(), parts);
+    const auto size = static_cast<std::size_t>(cells.n_tokens());
+    std::vector<std::int64_t> entry(size);
+    cells.entries(W.view(), entry.data());
+    std::vector<std::uint16_t> z(size), out(size);
+    for (std::size_t t = 0; t < size; ++t) z[t] = static_cast<std::uint16_t>(entry[t]);
+    cells.in_entry_order(W.view(), z.data(), out.data());
+    std::size_t place = 0;
+    for (std::size_t e = 0; e < W.data.size(); ++e)
+      for (std::int32_t copy = 0; copy < W.data[e]; ++copy)
+        CHECK(out[place++] == static_cast<std::uint16_t>(e));
+  }
+}
+
+TEST(drawn_scores_are_finite_and_zero_only_by_the_point_mass) {
+  const std::int64_t I = 300, K = 5;
+  const std::vector<std::int32_t> c(static_cast<std::size_t>(I * K), 0);
+  const std::vector<double> alpha(static_cast<std::size_t>(K), 1e-3),
+      beta(static_cast<std::size_t>(K), 0.3), rho(static_cast<std::size_t>(K), 0.4);
+  for (const int prior : {0, 1, 2}) {
+    std::vector<float> first;
+    for (const int threads : {1, 2, 7}) {
+      std::vector<float> out(static_cast<std::size_t>(I * K), -1.0F);
+      draw_scores({alpha.data(),
+                   prior > 0 ? beta.data() : nullptr,
+                   prior > 1 ? rho.data() : nullptr,
+                   nullptr,
+                   {c.data(), I, K, K},
+                   out.data(),
+                   3,
+                   9,
+                   Purpose::kept_scores},
+                  threads);
+      const auto zeros = std::count(out.begin(), out.end(), 0.0F);
+      CHECK(
+          std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x) && x >= 0; }));
+      CHECK(prior > 1 ? zeros > 0 && zeros < I * K : zeros == 0);
+      if (first.empty()) first = out;
+      CHECK(first == out);
+    }
+  }
+}
+
 TEST(direct_sampling_does_not_depend_on_threads) {
   const OwnedCounts W = random_counts(300, 50, 12, 6);
   const std::int64_t K = 18, J = W.n_features, I = W.n_docs();
@@ -137,22 +183,22 @@ TEST(direct_sampling_does_not_depend_on_threads) {
       std::vector<float> Theta(static_cast<std::size_t>(J * padded));
       std::vector<double> log_scale(static_cast<std::size_t>(J));
       draw_loadings({n.data(), J, K, K}, gamma.data(), block.data(), 1, 21, sweep,
-                    {Theta.data(), J, K, padded}, log_scale.data(), threads);
+                    Purpose::loadings, {Theta.data(), J, K, padded}, log_scale.data(), threads);
       std::fill(n.begin(), n.end(), 0);
       const SamplePass pass{W.view(),
                             {Theta.data(), J, K, padded},
                             log_scale.data(),
-                            alpha.data(),
-                            beta.data(),
-                            rho.data(),
-                            nullptr,
-                            {c.data(), I, K, K},
+                            {alpha.data(),
+                             beta.data(),
+                             rho.data(),
+                             nullptr,
+                             {c.data(), I, K, K},
+                             nullptr,
+                             21,
+                             sweep,
+                             Purpose::allocation},
                             {c_new.data(), I, K, K},
-                            n.data(),
-                            nullptr,
-                            21,
-                            sweep,
-                            Purpose::allocation};
+                            n.data()};
       log_words = sample_documents(pass, threads);
       std::swap(c, c_new);
     }

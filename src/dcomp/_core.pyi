@@ -93,7 +93,19 @@ def draw_loadings(
     sweep: int,
     log_scale: _Double,
     n_threads: int,
+    kept: bool = False,
 ) -> npt.NDArray[np.float32]: ...
+def draw_scores(
+    c: npt.NDArray[np.int32],
+    alpha: _Double,
+    beta: _Double | None,
+    rho: _Double | None,
+    exposure: _Double | None,
+    out: npt.NDArray[np.float32],
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> None: ...
 def log_loading_moments(
     n: npt.NDArray[np.int32],
     gamma: _Double,
@@ -153,3 +165,6 @@ class CollapsedSampler:
         n_threads: int,
     ) -> float: ...
     def entries(self, entry: npt.NDArray[np.int64]) -> None: ...
+    def in_entry_order(
+        self, z: npt.NDArray[np.uint16], out: npt.NDArray[np.uint16]
+    ) -> None: ...

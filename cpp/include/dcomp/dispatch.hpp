@@ -27,8 +27,9 @@ struct InstructionSet {
   Kernels<double> f64;
   void (*log_gamma)(const double* x, double* out, std::int64_t n);
   double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&);
-  // The tokens of one or two cells, in turn. [0] scans all components of a token, [1] those of its
-  // document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
+  void (*draw_scores)(const ScorePass&, std::int64_t i, double* log_scores);
+  // The tokens of up to kTogether cells, side by side. [0] scans all components of a token, [1]
+  // those of its document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
   void (*collapse_cells[2][2])(CollapseCell*, int count);
 
   template <class T>

@@ -8,15 +8,20 @@
 namespace dcomp {
 
 struct SamplePass;
+struct ScorePass;
 
 // All documents once; returns the sum of log p(w | scores, Theta).
 double sample_documents(const SamplePass& pass, int n_threads);
+
+// The scores of all documents given c, into pass.out.
+void draw_scores(const ScorePass& pass, int n_threads);
 
 // Theta ~ Dirichlet(gamma + n) per column and block, as weights: rows scaled to a largest value
 // of 1 with the scale's log beside. Theta (J, padded), log_scale (J).
 void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
                    const std::int32_t* block, std::int64_t n_blocks, std::uint64_t seed,
-                   std::uint32_t sweep, const Rows<float>& Theta, double* log_scale, int n_threads);
+                   std::uint32_t sweep, Purpose purpose, const Rows<float>& Theta,
+                   double* log_scale, int n_threads);
 
 // log E[prod theta^n]: the loadings integrated out.
 double log_loading_moments(const CountView& n, const double* gamma, const std::int32_t* block,

@@ -17,6 +17,8 @@ enum class Purpose : std::uint32_t {
   start = 4,
   tokens = 5,
   transform = 6,
+  kept_scores = 7,  // draws that no chain goes on from
+  kept_loadings = 8,
 };
 
 class Stream {

@@ -34,6 +34,9 @@ class TokenCells {
   // entry[t] = the entry of W, in CSR order, that token t belongs to.
   void entries(const CsrView& W, std::int64_t* entry) const;
 
+  // z by entry of W: tokens by document and, within one, by entry, each repeated by its count.
+  void in_entry_order(const CsrView& W, const std::uint16_t* z, std::uint16_t* out) const;
+
  private:
   std::vector<std::int32_t> feature_parts(const CsrView& W) const;
   template <class Visit>

@@ -4,6 +4,7 @@
 // per non-zero, whatever its count.
 #pragma once
 
+#include <cfloat>
 #include <cmath>
 
 #include "dcomp/kernels/rows.hpp"
@@ -14,10 +15,10 @@
 namespace dcomp::DCOMP_ISA {
 
 // log l_k or, for DM, log of the unnormalised m_k; -infinity for an exact zero of CGP.
-inline void draw_log_scores(const SamplePass& pass, std::int64_t i, Stream& rng, double* out) {
+inline void draw_log_scores(const ScorePass& pass, std::int64_t i, Stream& rng, double* out) {
   const double e = pass.exposure == nullptr ? 1.0 : pass.exposure[i];
-  const std::int32_t* c = pass.c_in.row(i);
-  for (std::int64_t k = 0; k < pass.c_in.width; ++k) {
+  const std::int32_t* c = pass.c.row(i);
+  for (std::int64_t k = 0; k < pass.c.width; ++k) {
     if (pass.rho != nullptr && c[k] == 0) {
       // q0 = rho / (rho + (1 - rho) (beta / (beta + e))^alpha)  (table III)
       const double rho = pass.rho[k];
@@ -30,6 +31,37 @@ inline void draw_log_scores(const SamplePass& pass, std::int64_t i, Stream& rng,
     out[k] = draw_log_gamma(rng, pass.alpha[k] + c[k]);
     if (pass.beta != nullptr) out[k] -= std::log(pass.beta[k] + e);
   }
+}
+
+inline double largest(const double* values, std::int64_t size) {
+  double top = -HUGE_VAL;
+  for (std::int64_t k = 0; k < size; ++k) top = values[k] > top ? values[k] : top;
+  return top;
+}
+
+// Document i's row of the drawn scores from their logs. Only CGP's point mass is written as zero:
+// what float32 cannot hold becomes its smallest or largest normal number.
+inline void write_scores(const ScorePass& pass, std::int64_t i, const double* log_scores) {
+  const std::int64_t K = pass.c.width;
+  double log_total = 0;
+  if (pass.beta == nullptr) {  // DM: a Dirichlet draw is gammas over their sum
+    const double top = largest(log_scores, K);
+    double sum = 0;
+    for (std::int64_t k = 0; k < K; ++k) sum += std::exp(log_scores[k] - top);
+    log_total = top + std::log(sum);
+  }
+  for (std::int64_t k = 0; k < K; ++k) {
+    const double value = std::exp(log_scores[k] - log_total);
+    const double held = value < FLT_MIN ? FLT_MIN : value > FLT_MAX ? FLT_MAX : value;
+    pass.out[i * K + k] = log_scores[k] == -HUGE_VAL ? 0.0F : static_cast<float>(held);
+  }
+}
+
+// Scores of one document and nothing else; log_scores is room for K numbers.
+inline void draw_scores(const ScorePass& pass, std::int64_t i, double* log_scores) {
+  Stream rng(pass.seed, pass.purpose, pass.sweep, static_cast<std::uint64_t>(i));
+  draw_log_scores(pass, i, rng, log_scores);
+  write_scores(pass, i, log_scores);
 }
 
 // The component at u of the total, from running sums lane by lane (part[k] is the sum of the
@@ -88,22 +120,19 @@ inline double split(const float* theta, std::int64_t padded, std::int32_t count,
 
 // Returns log p(w | scores, Theta), words as a sequence given their number.
 inline double sample_document(const SamplePass& pass, std::int64_t i, const SampleScratch& s) {
-  const std::int64_t K = pass.c_in.width, padded = pass.Theta.stride;
-  Stream rng(pass.seed, pass.purpose, pass.sweep, static_cast<std::uint64_t>(i));
-  draw_log_scores(pass, i, rng, s.log_scores);
-  double top = -HUGE_VAL, sum_e = 0;
-  for (std::int64_t k = 0; k < K; ++k) top = s.log_scores[k] > top ? s.log_scores[k] : top;
+  const ScorePass& scores = pass.scores;
+  const std::int64_t K = scores.c.width, padded = pass.Theta.stride;
+  Stream rng(scores.seed, scores.purpose, scores.sweep, static_cast<std::uint64_t>(i));
+  draw_log_scores(scores, i, rng, s.log_scores);
+  const double top = largest(s.log_scores, K);
+  double sum_e = 0;
   for (std::int64_t k = 0; k < padded; ++k) {
     const double e = k < K && top > -HUGE_VAL ? std::exp(s.log_scores[k] - top) : 0.0;
     // What float32 cannot hold as a normal number has no weight: a denormal would cost ten times.
     s.e[k] = e < 1e-30 ? 0.0F : static_cast<float>(e);
     sum_e += e;
   }
-  if (pass.scores != nullptr)
-    for (std::int64_t k = 0; k < K; ++k)
-      pass.scores[i * K + k] =
-          static_cast<float>(pass.beta == nullptr ? std::exp(s.log_scores[k] - top) / sum_e
-                                                  : std::exp(s.log_scores[k]));
+  if (scores.out != nullptr) write_scores(scores, i, s.log_scores);
 
   std::int32_t* c = pass.c_out.row(i);
   for (std::int64_t k = 0; k < K; ++k) c[k] = 0;

@@ -7,20 +7,25 @@
 
 namespace dcomp {
 
-struct SamplePass {
-  CsrView W;
-  Rows<const float> Theta;        // rows scaled to a largest value of 1
-  const double* log_scale;        // (J)
-  const double *alpha, *beta;     // (K); beta null for DM
-  const double* rho;              // (K), null unless CGP
-  const double* exposure;         // (I), null where it is 1; unused by DM
-  Rows<const std::int32_t> c_in;  // (I, K)
-  Rows<std::int32_t> c_out;       // (I, K)
-  std::int32_t* n;                // (J, K), added to; null when Theta is fixed
-  float* scores;                  // (I, K): the drawn scores, null when not wanted
+// Scores given c.
+struct ScorePass {
+  const double *alpha, *beta;  // (K); beta null for DM
+  const double* rho;           // (K), null unless CGP
+  const double* exposure;      // (I), null where it is 1; unused by DM
+  Rows<const std::int32_t> c;  // (I, K)
+  float* out;                  // (I, K): the drawn scores, null when not wanted
   std::uint64_t seed;
   std::uint32_t sweep;
   Purpose purpose;
+};
+
+struct SamplePass {
+  CsrView W;
+  Rows<const float> Theta;   // rows scaled to a largest value of 1
+  const double* log_scale;   // (J)
+  ScorePass scores;          // their c is that of the last sweep
+  Rows<std::int32_t> c_out;  // (I, K)
+  std::int32_t* n;           // (J, K), added to; null when Theta is fixed
 };
 
 struct SampleScratch {
