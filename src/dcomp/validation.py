@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 from dcomp import registry
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.inference import ALGORITHMS, Algorithm, MeanField
+from dcomp.inference import ALGORITHMS, Algorithm, Keep, MeanField
 from dcomp.models import MODELS, Model, empirical_gamma
 from dcomp.models.arrays import component_vector
 
@@ -27,6 +29,30 @@ def whole_number(name: str, value: Any, minimum: int) -> int:
             f"{name} must be a whole number of at least {minimum}; got {value!r}"
         )
     return int(value)
+
+
+_UNITS = {"": 1, "b": 1} | {
+    f"{letter}{unit}": base ** (power + 1)
+    for unit, base in (("b", 1000), ("ib", 1024))
+    for power, letter in enumerate("kmgt")
+}
+
+
+def memory_size(name: str, value: Any) -> int | None:
+    """A number of bytes from a number or from text like "2 GiB"; None is no limit.
+
+    >>> memory_size("draw_budget", "1.5 GiB"), memory_size("draw_budget", "200MB")
+    (1610612736, 200000000)
+    """
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(value).strip().lower())
+    if isinstance(value, bool) or found is None or found[2] not in _UNITS:
+        raise InvalidParameter(
+            f"{name} must be a number of bytes, text such as '2 GiB' or '500 MB', or None; "
+            f"got {value!r}"
+        )
+    return int(float(found[1]) * _UNITS[found[2]])
 
 
 def resolve_seed(random_state: Any) -> int:
@@ -107,12 +133,17 @@ def resolve_algorithm(
     loadings: str | None = None,
     burn_in: int | None = None,
     max_iter: int = 200,
+    n_draws: int = 0,
+    draws_of: str | Sequence[str] = Keep().of,
 ) -> Algorithm:
     """An algorithm from its name; "auto" is the model's default.
 
-    `loadings` is an option of mean field, `burn_in` one of the samplers: half of `max_iter` unless
-    given.
+    `loadings` is an option of mean field, the rest of the samplers: `burn_in` is half of `max_iter`
+    unless given, and `n_draws` of the sweeps after it leave draws of `draws_of`.
     """
+    n_draws = whole_number("n_draws", n_draws, 0)
+    if not n_draws and tuple(draws_of) != Keep().of:
+        raise InvalidParameter(f"draws_of = {draws_of!r} has no effect without n_draws")
     named = isinstance(algorithm, str)
     if isinstance(algorithm, str):
         algorithm = ALGORITHMS[registry.algorithm_name(model.key, algorithm)]()
@@ -121,6 +152,11 @@ def resolve_algorithm(
     if isinstance(algorithm, MeanField):
         if burn_in is not None:
             raise UnsupportedCombination("burn_in= is an option of the samplers, not mean-field")
+        if n_draws:
+            raise UnsupportedCombination(
+                "n_draws= keeps draws of a sampler, and mean-field makes none: fit by gibbs or "
+                "collapsed-gibbs"
+            )
         return algorithm if loadings is None else replace(algorithm, loadings=loadings)
     if loadings is not None:
         raise UnsupportedCombination(f"loadings= is an option of mean-field, not {algorithm.name}")
@@ -135,5 +171,18 @@ def resolve_algorithm(
         sampler = replace(sampler, burn_in=burn_in)
     elif named:
         sampler = replace(sampler, burn_in=max_iter // 2)
+    if n_draws:
+        sampler = replace(sampler, keep=_keep(n_draws, draws_of, max_iter - sampler.burn_in))
     resolved: Algorithm = sampler
     return resolved
+
+
+def _keep(n_draws: int, draws_of: str | Sequence[str], recorded: int) -> Keep:
+    """`n_draws` of the sweeps that are recorded; kinds as a sequence or with commas between."""
+    if n_draws > recorded:
+        raise InvalidParameter(
+            f"n_draws must be at most the sweeps after burn_in, of which there are "
+            f"{max(recorded, 0)}; got {n_draws} (raise max_iter or lower burn_in)"
+        )
+    kinds = draws_of.split(",") if isinstance(draws_of, str) else draws_of
+    return Keep(n_draws, recorded, tuple(str(kind).strip() for kind in kinds))

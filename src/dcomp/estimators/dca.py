@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dcomp import validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts
-from dcomp.estimators.progress import progress
+from dcomp.estimators.progress import announce, progress
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import Algorithm
 from dcomp.inference.run import Callback
 from dcomp.models import Model
 from dcomp.result import Fit, TopFeatures, Trace, fit
+from dcomp.result.fit import DRAW_BUDGET, plan_draws
 
 
 class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -44,6 +45,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
         tol, samplers run them all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
+    n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
+    draws_of : what a draw holds beside the priors: "scores", "loadings", "assignments" (of every
+        token; collapsed-gibbs only).
+    draw_budget : memory that the draws may take, such as "2 GiB"; None for no limit.
     n_chains : runs from different starts; the best is kept, all their traces in `fit_.chains`.
     n_jobs : threads; None for all cores. The answer does not depend on it.
     random_state : seed, NumPy generator, or None.
@@ -82,6 +87,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
+        n_draws: int = 0,
+        draws_of: Sequence[str] = ("scores", "loadings"),
+        draw_budget: int | str | None = DRAW_BUDGET,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -102,6 +110,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draws_of = draws_of
+        self.draw_budget = draw_budget
         self.n_chains = n_chains
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -128,7 +139,14 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             loadings=self.loadings,
             burn_in=self.burn_in,
             max_iter=max_iter,
+            n_draws=self.n_draws,
+            draws_of=self.draws_of,
         )
+        n_chains = validation.whole_number("n_chains", self.n_chains, 1)
+        earlier = getattr(self, "fit_", None) if self.warm_start else None
+        chosen = algorithm if earlier is None else earlier.algorithm
+        plan = plan_draws(counts, model, chosen, max_iter, n_chains, self.draw_budget)
+        announce(self.verbose, plan)
         label = f"{type(self).__name__} {model.key} K={model.n_components}"
         with progress(self.verbose, max_iter, self.tol, label) as bars:
             self.fit_ = fit(
@@ -138,11 +156,12 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 exposure=self.exposure,
                 max_iter=max_iter,
                 tol=self.tol,
-                n_chains=validation.whole_number("n_chains", self.n_chains, 1),
+                n_chains=n_chains,
                 n_jobs=self.n_jobs,
                 seed=validation.resolve_seed(self.random_state),
                 callbacks=[*bars, *self.callbacks],
-                resume=getattr(self, "fit_", None) if self.warm_start else None,
+                draw_budget=self.draw_budget,
+                resume=earlier,
             )
         self.n_iter_ = self.fit_.n_sweeps
         return self
@@ -257,6 +276,9 @@ class LDA(DCA):
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
+        n_draws: int = 0,
+        draws_of: Sequence[str] = ("scores", "loadings"),
+        draw_budget: int | str | None = DRAW_BUDGET,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -275,6 +297,9 @@ class LDA(DCA):
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
+            n_draws=n_draws,
+            draws_of=draws_of,
+            draw_budget=draw_budget,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -307,6 +332,9 @@ class GaP(DCA):
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
+        n_draws: int = 0,
+        draws_of: Sequence[str] = ("scores", "loadings"),
+        draw_budget: int | str | None = DRAW_BUDGET,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -327,6 +355,9 @@ class GaP(DCA):
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
+            n_draws=n_draws,
+            draws_of=draws_of,
+            draw_budget=draw_budget,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -7,8 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dcomp.inference import Info
+from dcomp.inference import DrawPlan, Info
 from dcomp.inference.run import Callback
+
+
+def announce(verbose: int, plan: DrawPlan | None) -> None:
+    """What the draws of a fit will take, on a terminal and before it begins."""
+    if plan is not None and verbose >= 1 and sys.stderr.isatty():
+        print(plan, file=sys.stderr, flush=True)
 
 
 @contextmanager

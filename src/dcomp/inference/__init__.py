@@ -1,7 +1,8 @@
 """The algorithms: strategies over the one loop."""
 
-from dcomp.inference.base import Algorithm, Info, State, SufficientStats
+from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
+from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
 from dcomp.inference.gibbs import Gibbs
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
@@ -17,12 +18,16 @@ __all__ = [
     "ALGORITHMS",
     "Algorithm",
     "CollapsedGibbs",
+    "Draw",
+    "DrawPlan",
     "Gibbs",
     "Info",
+    "Keep",
     "MeanField",
     "RelativeChange",
     "Run",
     "State",
     "SufficientStats",
+    "draw_given_counts",
     "run",
 ]

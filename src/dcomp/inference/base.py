@@ -3,6 +3,7 @@ wants to see), SufficientStats (what adds up across documents), and the Algorith
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -48,6 +49,17 @@ class Recorded:
     count: int
 
 
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One draw from the posterior; None for what was not asked for. Arrays are never written to."""
+
+    sweep: int
+    hyper: Mapping[str, FloatArray]  # the priors of that sweep: alpha (K), and beta, rho
+    scores: npt.NDArray[np.float32] | None = None  # (I, K)
+    Theta: npt.NDArray[np.float32] | None = None  # (J, K): columns sum to 1 within each block
+    assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry
+
+
 @dataclass(frozen=True)
 class State:
     """What the next sweep needs, and nothing else. Arrays are never written to."""
@@ -60,6 +72,7 @@ class State:
     seed: int = 0
     z: npt.NDArray[np.uint16] | None = None  # component of each token, in the sampler's order
     recorded: Recorded | None = None
+    draws: tuple[Draw, ...] = ()  # kept so far
     cache: object = field(default=None, compare=False, repr=False)  # can be rebuilt from the rest
 
 

@@ -8,15 +8,17 @@ does not depend on the machine, and the fit is labelled approximate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import Info, Recorded, State
+from dcomp.inference.base import Draw, Info, Recorded, State
+from dcomp.inference.draws import Keep, draw_given_counts
 from dcomp.inference.gibbs import check_schedule
 from dcomp.inference.hyper import learn_from_counts
 from dcomp.inference.sampling import PriorArguments, empty_record, score_weights
@@ -36,6 +38,7 @@ class CollapsedGibbs:
     exact: True for the sequential sampler at any size, None for small corpora only.
     sparse: whether a token looks at all components or follows lists of those that its document and
     its feature use; None chooses by their number. Both draw from the same distribution.
+    keep: which recorded sweeps leave draws of scores, loadings or assignments behind.
 
     >>> CollapsedGibbs(burn_in=50).name
     'collapsed-gibbs'
@@ -45,6 +48,7 @@ class CollapsedGibbs:
     learn_every: int = 5
     exact: bool | None = None
     sparse: bool | None = None
+    keep: Keep = field(default_factory=Keep)
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -125,15 +129,56 @@ class CollapsedGibbs:
             recorded = _record(
                 cache.sampler, recorded or empty_record(model, observed), gamma, threads
             )
+        draws = state.draws
+        if self.keep.wants(sweep - self.burn_in):
+            draws = (*draws, self._draw(observed, model, cache, z, state.seed, threads))
         capped = tuple[str, ...]()
         if sweep % self.learn_every == 0 and model.scores.learned:
             c, _ = _read(cache.sampler, model, observed)
             model, capped = learn_from_counts(model, c, observed)
         info = Info(sweep, joint, words, 1.0, capped=capped)
         new = replace(
-            state, model=model, sweep=sweep, z=read_only(z), recorded=recorded, cache=cache
+            state,
+            model=model,
+            sweep=sweep,
+            z=read_only(z),
+            recorded=recorded,
+            draws=draws,
+            cache=cache,
         )
         return new, info
+
+    def _draw(
+        self,
+        observed: Observations,
+        model: Model,
+        cache: _Cache,
+        z: npt.NDArray[np.uint16],
+        seed: int,
+        n_threads: int,
+    ) -> Draw:
+        """Scores and Θ given the sweep's counts and priors; the chain knows nothing of them."""
+        c, n = _read(cache.sampler, model, observed)
+        draw = draw_given_counts(
+            model,
+            observed.counts.features,
+            None if observed.is_unit else observed.total_exposure,
+            c,
+            n,
+            seed=seed,
+            sweep=cache.sweep,
+            of=self.keep.of,
+            n_threads=n_threads,
+        )
+        if "assignments" in self.keep.of:
+            draw = replace(draw, assignments=_in_entry_order(cache.sampler, z))
+        return draw
+
+    def in_entry_order(
+        self, model: Model, observed: Observations, z: npt.NDArray[np.uint16]
+    ) -> npt.NDArray[np.uint16]:
+        """z by document and, within one, by entry of the counts, each repeated by its count."""
+        return _in_entry_order(self.sampler(model, observed), z)
 
     def finish(self, observed: Observations, state: State) -> State:
         """c and n of the last assignment."""
@@ -159,6 +204,12 @@ def _read(sampler: Any, model: Model, observed: Observations) -> tuple[Any, Any]
     n = np.empty((counts.n_features, K), dtype=np.int32)
     sampler.read(c, n)
     return read_only(c), read_only(n)
+
+
+def _in_entry_order(sampler: Any, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+    out = np.empty_like(z)
+    sampler.in_entry_order(z, out)
+    return read_only(out)
 
 
 def _record(sampler: Any, recorded: Recorded, gamma: Any, n_threads: int) -> Recorded:

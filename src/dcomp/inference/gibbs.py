@@ -6,7 +6,7 @@ components by one multinomial draw. Documents are independent given Θ: exactly 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import Info, Recorded, State
+from dcomp.inference.base import Draw, Info, Recorded, State
+from dcomp.inference.draws import Keep, hyper_parameters, plain_loadings
 from dcomp.inference.hyper import learn_from_counts
 from dcomp.inference.sampling import PriorArguments, empty_record
 from dcomp.inference.start import generator
@@ -30,6 +31,7 @@ class Gibbs:
     """Draws of scores, loadings and allocation in turn; posterior means over the recorded sweeps.
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
+    keep: which recorded sweeps leave their draws of scores and loadings behind.
 
     >>> Gibbs(burn_in=100).name
     'gibbs'
@@ -37,6 +39,7 @@ class Gibbs:
 
     burn_in: int = 100
     learn_every: int = 5
+    keep: Keep = field(default_factory=Keep)
 
     name: ClassVar[str] = "gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -44,6 +47,11 @@ class Gibbs:
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
+        if "assignments" in self.keep.of:
+            raise UnsupportedCombination(
+                "gibbs divides whole counts and gives no token a component: for draws of "
+                "assignments use collapsed-gibbs"
+            )
 
     @property
     def min_sweeps(self) -> int:
@@ -71,6 +79,9 @@ class Gibbs:
         Theta = _core.draw_loadings(
             state.n, gamma, *blocks, state.seed, state.sweep + 1, log_scale, executor.n_threads
         )
+        sweep = state.sweep + 1
+        kept = self.keep.wants(sweep - self.burn_in)
+        scores = np.empty(state.c.shape, np.float32) if kept and "scores" in self.keep.of else None
         c, n = np.empty_like(state.c), np.zeros_like(state.n)
         words = _core.sample(
             observed.corpus,
@@ -80,15 +91,17 @@ class Gibbs:
             state.c,
             c,
             n,
-            None,
+            scores,
             state.seed,
-            state.sweep + 1,
+            sweep,
             executor.n_threads,
         )
         constant = float(model.log_constant(observed, combinatoric=False).sum())
         joint = _core.log_loading_moments(n, gamma, *blocks, executor.n_threads)
         joint += _core.log_score_moments(c, *prior, executor.n_threads)
-        sweep = state.sweep + 1
+        draws = state.draws
+        if kept:
+            draws = (*draws, self._draw(model, sweep, scores, Theta, log_scale))
         recorded = state.recorded
         if sweep > self.burn_in:
             recorded = _record(recorded or empty_record(model, observed), c, n, gamma, features)
@@ -97,9 +110,32 @@ class Gibbs:
             model, capped = learn_from_counts(model, c, observed)
         info = Info(sweep, joint + constant, words, 1.0, capped=capped)
         new = replace(
-            state, model=model, c=read_only(c), n=read_only(n), sweep=sweep, recorded=recorded
+            state,
+            model=model,
+            c=read_only(c),
+            n=read_only(n),
+            sweep=sweep,
+            recorded=recorded,
+            draws=draws,
         )
         return new, info
+
+    def _draw(
+        self,
+        model: Model,
+        sweep: int,
+        scores: npt.NDArray[np.float32] | None,
+        weights: npt.NDArray[np.float32],
+        log_scale: FloatArray,
+    ) -> Draw:
+        """What the sweep itself drew, with the priors that it drew from."""
+        wants_loadings = "loadings" in self.keep.of
+        return Draw(
+            sweep,
+            hyper_parameters(model),
+            None if scores is None else read_only(scores),
+            plain_loadings(weights, log_scale, model.n_components) if wants_loadings else None,
+        )
 
     def finish(self, observed: Observations, state: State) -> State:
         """Nothing is left over."""

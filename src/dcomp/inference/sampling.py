@@ -28,15 +28,20 @@ class PriorArguments:
     @classmethod
     def of(cls, model: Model, observed: Observations) -> PriorArguments:
         """For the kernels; a unit exposure is None."""
+        return cls.given(model, None if observed.is_unit else observed.total_exposure)
+
+    @classmethod
+    def given(cls, model: Model, exposure: FloatArray | None) -> PriorArguments:
+        """The same from the documents' total exposure alone."""
         scores: Any = model.scores
         has_beta = hasattr(scores, "beta")
         has_rho = isinstance(scores, ConditionalGammaScores)
-        needs_exposure = model.has_exposure and not observed.is_unit
+        needs_exposure = model.has_exposure and exposure is not None
         return cls(
             np.ascontiguousarray(scores.alpha),
             np.ascontiguousarray(scores.beta) if has_beta else None,
             np.ascontiguousarray(scores.rho) if has_rho else None,
-            np.ascontiguousarray(observed.total_exposure) if needs_exposure else None,
+            np.ascontiguousarray(exposure) if needs_exposure else None,
         )
 
     def as_tuple(self) -> tuple[Any, Any, Any, Any]:

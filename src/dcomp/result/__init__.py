@@ -1,9 +1,21 @@
 """What comes out of a fit, and how it is kept."""
 
+from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit, fit
 from dcomp.result.provenance import Provenance
 from dcomp.result.storage import load, save
-from dcomp.result.tables import TopFeatures, WordTable
+from dcomp.result.tables import Assignments, TopFeatures, WordTable
 from dcomp.result.trace import Trace
 
-__all__ = ["Fit", "Provenance", "TopFeatures", "Trace", "WordTable", "fit", "load", "save"]
+__all__ = [
+    "Assignments",
+    "Draws",
+    "Fit",
+    "Provenance",
+    "TopFeatures",
+    "Trace",
+    "WordTable",
+    "fit",
+    "load",
+    "save",
+]

@@ -9,11 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from dcomp import registry
+from dcomp import registry, validation
 from dcomp.data import Counts, FeatureSpace, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference import ALGORITHMS, Algorithm, Info, RelativeChange, Run, State, run
+from dcomp.inference import (
+    ALGORITHMS,
+    Algorithm,
+    CollapsedGibbs,
+    Draw,
+    DrawPlan,
+    Info,
+    Keep,
+    RelativeChange,
+    Run,
+    State,
+    draw_given_counts,
+    run,
+)
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import FoldIn, Weights, fold_in
 from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
@@ -21,9 +34,12 @@ from dcomp.inference.sampled_scores import SampledScores, sample_scores
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.loadings import column_totals
+from dcomp.result.draws import Draws
 from dcomp.result.provenance import Provenance
-from dcomp.result.tables import TopFeatures, WordTable
+from dcomp.result.tables import Assignments, TopFeatures, WordTable
 from dcomp.result.trace import Trace
+
+DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +64,7 @@ class Fit:
     seed: int
     provenance: Provenance
     chains: tuple[Trace, ...] = ()  # of all chains, where there were several
+    kept: Draws | None = None  # `draws` reads it
 
     @property
     def model(self) -> Model:
@@ -79,6 +96,74 @@ class Fit:
         """Whether the sampler worked on briefly stale totals (parallel collapsed Gibbs)."""
         is_exact = getattr(self.algorithm, "is_exact", None)
         return is_exact is not None and not is_exact(self.provenance.n_tokens)
+
+    @property
+    def draws(self) -> Draws:
+        """The draws that were kept of the recorded sweeps, those of all chains.
+
+        >>> sampler = CollapsedGibbs(burn_in=10, keep=Keep(n=1, every=5))
+        >>> from dcomp.models import DirichletMultinomial
+        >>> model = DirichletMultinomial.build(2)
+        >>> fit([[3, 1, 0], [0, 1, 4]], model, sampler, max_iter=30).draws
+        Draws(1 chain × 4 draws of scores, loadings, 160 bytes)
+        """
+        if self.kept is None:
+            how = "fit with n_draws=, or an algorithm with keep="
+            if not self.algorithm.samples:
+                how = f"{self.algorithm.name} has none, fit by a sampler with n_draws="
+            elif getattr(self.algorithm, "keep", Keep()).n:
+                how = f"the fit ended in sweep {self.n_sweeps}, before the first was due"
+            raise InvalidParameter(f"no draws were kept: {how}")
+        return self.kept
+
+    def draw(self, seed: int = 0, n_jobs: int | None = None) -> Draw:
+        """One draw of scores and Θ from p(scores, Θ | c, n) at the fit's last sweep (BJ06 VII.C).
+
+        It is none of the chain's own: other seeds give independent draws given c and n.
+        `dcomp.inference.draw_given_counts` does the same for the state of any sweep.
+
+        >>> import dcomp
+        >>> sampled = dcomp.LDA(2, algorithm="collapsed-gibbs", max_iter=10, verbose=0)
+        >>> sampled.fit([[3, 1, 0], [0, 1, 4]]).fit_.draw(seed=1).scores.shape
+        (2, 2)
+        """
+        if not self.algorithm.samples:
+            raise UnsupportedCombination(
+                "draws given c and n need the whole numbers of a sampler; this fit is by "
+                f"{self.algorithm.name}"
+            )
+        return draw_given_counts(
+            self.model,
+            self.features,
+            self._total_exposure,
+            self.state.c,
+            self.state.n,
+            # The seeds of chains lie below: no kept draw comes twice.
+            seed=(1 << 63) | validation.whole_number("seed", seed, 0),
+            sweep=self.n_sweeps,
+            n_threads=LocalExecutor.from_jobs(n_jobs).n_threads,
+        )
+
+    def assignments(self, X: Any) -> Assignments:
+        """The component of each token at the last sweep of a collapsed sampler, for the counts
+        that were fitted: tokens by document, then by feature.
+
+        >>> import dcomp
+        >>> X = [[2, 0, 1], [0, 1, 0]]
+        >>> sampled = dcomp.LDA(2, algorithm="collapsed-gibbs", max_iter=10, verbose=0).fit(X).fit_
+        >>> tokens = sampled.assignments(X)
+        >>> tokens.document.tolist(), tokens.feature.tolist(), len(tokens.component)
+        ([0, 0, 0, 1], [0, 0, 2, 1], 4)
+        """
+        if not isinstance(self.algorithm, CollapsedGibbs) or self.state.z is None:
+            raise UnsupportedCombination(
+                "only collapsed-gibbs gives each token a component; this fit is by "
+                f"{self.algorithm.name}, see expected_counts and word_table"
+            )
+        counts, _ = as_counts(X).aligned_to(self.features)
+        _check_same_data(self, Provenance.of(counts), "a fit has assignments")
+        z = self.algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
+        return Assignments.build(counts, z)
 
     @property
     def objective(self) -> float:
@@ -119,15 +204,19 @@ class Fit:
     @cached_property
     def scores(self) -> FloatingArray:
         """E[m] or E[l] of the training documents, (I, K)."""
-        exposure = np.full(len(self.state.c), float(self.features.n_blocks))
-        if self.exposure is not None:
-            exposure = self.exposure.sum(axis=1)
+        exposure = self._total_exposure
         scores: Any = self.model.scores
         value = scores.posterior_mean(self.state.c, exposure)
         recorded = self.state.recorded
         if recorded is not None and recorded.count:
             value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
         return read_only(value.astype(self.dtype))
+
+    @property
+    def _total_exposure(self) -> FloatArray:
+        if self.exposure is not None:
+            return np.asarray(self.exposure.sum(axis=1))
+        return np.full(len(self.state.c), float(self.features.n_blocks))
 
     def observe(self, X: Any, exposure: Any = None) -> Observations:
         """New documents in this fit's feature space; features are matched by name where named.
@@ -269,11 +358,13 @@ def fit(
     n_jobs: int | None = None,
     seed: int = 0,
     callbacks: Sequence[Callback] = (),
+    draw_budget: int | str | None = DRAW_BUDGET,
     resume: Fit | None = None,
 ) -> Fit:
     """Fit a model to counts; `resume` goes on from an earlier fit of the same counts.
 
-    Resuming continues bit for bit as if the first run had never stopped.
+    Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
+    included. `draw_budget` ("2 GiB", bytes, or None for no limit) is what those may take.
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -289,12 +380,13 @@ def fit(
     algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
     registry.check(model, algorithm)
     observed = _observations(counts, model, exposure)
+    plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
     provenance = Provenance.of(counts)
     earlier = None
     if resume is not None:
         if n_chains > 1:
             raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
-        _check_same_data(resume, provenance)
+        _check_same_data(resume, provenance, "a fit can be resumed")
         earlier = Run(resume.state, resume.history.rows, resume.reason)
     outcomes = _run_chains(
         chain_seeds(seed, n_chains),
@@ -310,9 +402,16 @@ def fit(
             resume=earlier,
         ),
     )
-    chain_seed, outcome = max(outcomes, key=lambda pair: level(pair[1].history))
+    best = int(np.argmax([level(run.history) for _, run in outcomes]))
+    traces = tuple(Trace(run.history) for _, run in outcomes)
+    pieces = [list(run.state.draws) for _, run in outcomes]
+    chain_seed, outcome = outcomes[best]
+    outcome = replace(outcome, state=replace(outcome.state, draws=()))
+    outcomes.clear()  # `gather` lets go of each piece as it is copied
+    kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
+    draws = () if kept is None else kept.of_chain(kept.best)
     return Fit(
-        outcome.state,
+        replace(outcome.state, draws=draws),
         algorithm,
         Trace(outcome.history),
         outcome.reason,
@@ -322,8 +421,28 @@ def fit(
         exposure if isinstance(exposure, str) else None,
         chain_seed,
         provenance,
-        tuple(Trace(run.history) for _, run in outcomes) if n_chains > 1 else (),
+        traces if n_chains > 1 else (),
+        kept,
     )
+
+
+def plan_draws(
+    counts: Counts,
+    model: Model,
+    algorithm: Algorithm,
+    max_iter: int,
+    n_chains: int = 1,
+    draw_budget: int | str | None = DRAW_BUDGET,
+) -> DrawPlan | None:
+    """What the draws of a fit will take, or None if it keeps none; an error if that is too much."""
+    keep = getattr(algorithm, "keep", Keep())
+    budget = validation.memory_size("draw_budget", draw_budget)
+    if not keep.n:
+        return None
+    recorded = max_iter - getattr(algorithm, "burn_in", 0)
+    plan = DrawPlan.of(keep, recorded, n_chains, counts, model.n_components)
+    plan.check(budget)
+    return plan
 
 
 def chain_seeds(seed: int, n_chains: int) -> list[int]:
@@ -345,7 +464,7 @@ def level(history: Sequence[Info]) -> float:
 def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:
     """The chains one after the other, each on all threads.
 
-    Only the best state is kept: a chain that has fallen behind leaves its history alone. An
+    Only the best state is kept: a chain that has fallen behind leaves its history and its draws. An
     interrupt ends the chains, keeps those that were run, and is the reason of them all.
     """
     done: list[tuple[int, Run]] = []
@@ -358,9 +477,14 @@ def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[i
             return [(s, replace(run, reason=INTERRUPTED)) for s, run in done]
         best = max(done, key=lambda pair: level(pair[1].history))[1]
         if done[-1][1].reason == INTERRUPTED:
-            return [(s, replace(run, state=best.state, reason=INTERRUPTED)) for s, run in done]
-        done = [(s, replace(run, state=best.state)) for s, run in done]
+            return [(s, replace(_in_place(run, best), reason=INTERRUPTED)) for s, run in done]
+        done = [(s, _in_place(run, best)) for s, run in done]
     return done
+
+
+def _in_place(run: Run, best: Run) -> Run:
+    """The run with the best one's state, but for its own draws."""
+    return replace(run, state=replace(best.state, draws=run.state.draws))
 
 
 def _observations(counts: Counts, model: Model, exposure: Any) -> Observations:
@@ -371,13 +495,13 @@ def _observations(counts: Counts, model: Model, exposure: Any) -> Observations:
     return Observations.build(counts, exposure)
 
 
-def _check_same_data(resume: Fit, provenance: Provenance) -> None:
-    if resume.provenance.data_fingerprint != provenance.data_fingerprint:
+def _check_same_data(fit: Fit, provenance: Provenance, what: str) -> None:
+    if fit.provenance.data_fingerprint != provenance.data_fingerprint:
         raise InvalidCounts(
-            "a fit can be resumed only on the counts that it was fitted to; these have "
+            f"{what} only on the counts that it was fitted to; these have "
             f"{provenance.n_docs} documents, {provenance.n_features} features, "
-            f"{provenance.n_tokens} tokens, those had {resume.provenance.n_docs}, "
-            f"{resume.provenance.n_features}, {resume.provenance.n_tokens} (or other contents)"
+            f"{provenance.n_tokens} tokens, those had {fit.provenance.n_docs}, "
+            f"{fit.provenance.n_features}, {fit.provenance.n_tokens} (or other contents)"
         )
 
 

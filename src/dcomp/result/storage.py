@@ -20,16 +20,17 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
-from dcomp.inference import ALGORITHMS, Algorithm, Info, State
+from dcomp.inference import ALGORITHMS, Algorithm, Info, Keep, State
 from dcomp.inference.base import Recorded
 from dcomp.models import MODELS, DirichletLoadings, Model
 from dcomp.models.arrays import read_only
 from dcomp.result.atomic import atomic_write
 from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
+from dcomp.result.stored_draws import PREFIX, draw_arrays, read_draws
 from dcomp.result.trace import Trace
 
-FORMAT, VERSION = "dcomp-fit", 2
+FORMAT, VERSION = "dcomp-fit", 3
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
 _SCORE_ARRAYS = ("alpha", "beta", "rho")
 _SCORE_FLAGS = ("learn_alpha", "learn_beta", "learn_rho")
@@ -63,6 +64,8 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         arrays |= {"recorded_Theta": recorded.Theta, "recorded_c": recorded.c}
         if recorded.zeros is not None:
             arrays["recorded_zeros"] = recorded.zeros
+    if fit.kept is not None:
+        arrays |= draw_arrays(fit.kept)
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -74,6 +77,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         "seed": fit.seed,
         "exposure_rule": fit.exposure_rule,
         "recorded": 0 if recorded is None else recorded.count,
+        "draws": None if fit.kept is None else {"chains": fit.kept.chains, "best": fit.kept.best},
         "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
         "provenance": asdict(fit.provenance),
         "history": [asdict(row) for row in fit.history.rows],
@@ -112,7 +116,16 @@ def load(path: str | os.PathLike[str]) -> Fit:
 
 def _options(algorithm: Algorithm) -> dict[str, Any]:
     options: Any = algorithm
-    return {f.name: getattr(options, f.name) for f in fields(options)}
+    values = {f.name: getattr(options, f.name) for f in fields(options)}
+    return {name: asdict(v) if isinstance(v, Keep) else v for name, v in values.items()}
+
+
+def _algorithm(options: dict[str, Any]) -> Algorithm:
+    keep = options.pop("keep", None)  # mean field has none, nor had version 2
+    more = {} if keep is None else {"keep": Keep(**{**keep, "of": tuple(map(str, keep["of"]))})}
+    algorithm: Any = ALGORITHMS[options.pop("name")]
+    built: Algorithm = algorithm(**options, **more)
+    return built
 
 
 def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
@@ -135,8 +148,10 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
     )
     model = _model(manifest, arrays, source)
     _check_shapes(arrays, model, features, source)
-    options = dict(manifest["algorithm"])
-    algorithm = ALGORITHMS[options.pop("name")](**options)
+    doc_ids = None if names["documents"] is None else tuple(map(str, names["documents"]))
+    history = _trace(manifest["history"])
+    chains = tuple(_trace(rows) for rows in manifest.get("chains", ()))
+    kept = read_draws(manifest.get("draws"), arrays, model, features, doc_ids, chains or (history,))
     state = State(
         model,
         arrays["c"],
@@ -145,19 +160,21 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         int(manifest["seed"]),
         arrays.get("z"),
         _recorded(manifest, arrays),
+        () if kept is None else kept.of_chain(kept.best),
     )
     return Fit(
         state,
-        algorithm,
-        _trace(manifest["history"]),
+        _algorithm(dict(manifest["algorithm"])),
+        history,
         str(manifest["reason"]),
         features,
-        None if names["documents"] is None else tuple(map(str, names["documents"])),
+        doc_ids,
         arrays.get("exposure"),
         None if manifest["exposure_rule"] is None else str(manifest["exposure_rule"]),
         int(manifest["seed"]),
         Provenance(**manifest["provenance"]),
-        tuple(_trace(rows) for rows in manifest.get("chains", ())),
+        chains,
+        kept,
     )
 
 
@@ -191,7 +208,8 @@ def _array(archive: zipfile.ZipFile, name: str, source: Path) -> npt.NDArray[Any
         }[version]
         shape, fortran, dtype = reader(member)
         size = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        if dtype.hasobject or fortran or size > info.file_size or len(shape) > 2:
+        n_dims = 4 if name.startswith(PREFIX) else 2
+        if dtype.hasobject or fortran or size > info.file_size or len(shape) > n_dims:
             raise InvalidFile(f"{source}: array {name!r} is not what a dcomp fit holds")
         if info.compress_type != zipfile.ZIP_STORED:
             raise InvalidFile(f"{source}: array {name!r} is compressed; dcomp stores arrays plain")

@@ -1,4 +1,5 @@
-"""Small tables for people: top features of components, and one document's words by component."""
+"""Small tables for people: top features of components, one document's words by component, and the
+component of every token."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
-from dcomp.models.arrays import FloatArray
+from dcomp.models.arrays import FloatArray, read_only
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,33 @@ class WordTable:
         ]
         total = f"{'total':<{width}}" + "".join(f"{value:8.1f}" for value in self.total[used])
         return "\n".join([head, *rows, total])
+
+
+@dataclass(frozen=True, eq=False)
+class Assignments:
+    """Every token with its component: by document, then by feature, one row per occurrence.
+
+    >>> counts = Counts.from_matrix([[2, 1], [0, 1]], feature_names=["cat", "dog"])
+    >>> tokens = Assignments.build(counts, np.array([0, 1, 1, 0], np.uint16))
+    >>> tokens.of_document(0)
+    (array([0, 0, 1], dtype=int32), array([0, 1, 1], dtype=uint16))
+    """
+
+    document: npt.NDArray[np.int32]  # (T)
+    feature: npt.NDArray[np.int32]  # (T)
+    component: npt.NDArray[np.uint16]  # (T)
+
+    @classmethod
+    def build(cls, counts: Counts, z: npt.NDArray[np.uint16]) -> Assignments:
+        """From components in the order of the counts' entries, each repeated by its count."""
+        document = np.repeat(np.arange(counts.n_docs, dtype=np.int32), counts.doc_totals)
+        feature = np.repeat(counts.indices, counts.data)
+        return cls(read_only(document), read_only(feature), z)
+
+    def __len__(self) -> int:
+        return len(self.component)
+
+    def of_document(self, i: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
+        """Features and components of the tokens of document number i."""
+        own = slice(*np.searchsorted(self.document, [i, i + 1]).tolist())
+        return self.feature[own], self.component[own]

@@ -1,0 +1,92 @@
+"""Draws as other packages read them: xarray and ArviZ, which are optional."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcomp.data import FeatureSpace
+from dcomp.errors import MissingDependency
+
+if TYPE_CHECKING:
+    import xarray
+
+    from dcomp.result.draws import Draws
+
+DIMENSIONS = {
+    "scores": ("document", "component"),
+    "Theta": ("feature", "component"),
+    "assignments": ("token",),
+    "alpha": ("component",),
+    "beta": ("component",),
+    "rho": ("component",),
+}
+
+
+def to_xarray(draws: Draws) -> xarray.Dataset:
+    """Everything that was kept, by name, with labelled dimensions; arrays are shared."""
+    xr = _optional("xarray")
+    arrays: dict[str, Any] = {
+        "scores": draws.scores,
+        "Theta": draws.Theta,
+        "assignments": draws.assignments,
+        **draws.hyper,
+    }
+    lead = ("chain", "draw")
+    variables: dict[str, Any] = {
+        name: (lead + DIMENSIONS[name], values)
+        for name, values in arrays.items()
+        if values is not None
+    }
+    variables["log_joint"] = (lead, draws.log_joint)
+    labels = {
+        "chain": list(draws.chains),
+        "draw": np.arange(draws.n_draws),
+        "sweep": ("draw", draws.sweep),
+        "component": np.arange(draws.alpha.shape[-1]),
+    }
+    if draws.scores is not None:
+        n_docs = draws.scores.shape[2]
+        labels["document"] = list(draws.doc_ids) if draws.doc_ids else np.arange(n_docs)
+    if draws.Theta is not None:
+        labels |= _feature_labels(draws.features)
+    dataset: xarray.Dataset = xr.Dataset(variables, labels, {"created_by": "dcomp"})
+    return dataset
+
+
+def _feature_labels(features: FeatureSpace) -> dict[str, Any]:
+    """Names, or numbers; with blocks called block=feature, since a name may be in several."""
+    J = features.n_features
+    blocks = [features.block_name(g) for g in features.blocks.tolist()]
+    if features.n_blocks > 1:
+        names = [f"{block}={features.name(j)}" for j, block in enumerate(blocks)]
+        return {"feature": names, "block": ("feature", blocks)}
+    return {"feature": np.arange(J) if features.names is None else list(features.names)}
+
+
+def to_arviz(draws: Draws) -> Any:
+    """The groups posterior and sample_stats; ArviZ's own type where it has one."""
+    arviz, xr = _optional("arviz"), _optional("xarray")
+    whole = to_xarray(draws)
+    groups = {
+        "posterior": whole.drop_vars("log_joint"),
+        "sample_stats": whole[["log_joint"]].rename(log_joint="lp"),
+    }
+    if hasattr(arviz, "InferenceData"):
+        return arviz.InferenceData(**groups)
+    return xr.DataTree.from_dict(groups)
+
+
+def _optional(name: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            # ArviZ tells its users about its next version; they did not ask dcomp for it.
+            warnings.simplefilter("ignore", FutureWarning)
+            return importlib.import_module(name)
+    except ImportError:
+        raise MissingDependency(
+            f'this needs {name}, which is not installed: pip install "dcomp[arviz]"'
+        ) from None
