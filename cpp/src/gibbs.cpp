@@ -104,15 +104,19 @@ void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
         total[at] += std::exp(static_cast<double>(Theta.row(j)[k] - top[at]));
       }
   });
-  for (std::size_t at = 0; at < total.size(); ++at) total[at] = top[at] + std::log(total[at]);
+  for (double& sum : total) sum = std::log(sum);
+  // In this order, because next to a top of -1e38 the log of a sum is nothing.
+  const auto log_theta = [&](std::int64_t j, std::int64_t k) {
+    const auto at = static_cast<std::size_t>(block[j] * K + k);
+    return static_cast<double>(Theta.row(j)[k]) - static_cast<double>(top[at]) - total[at];
+  };
   sum_over_rows(n.n_rows, n_threads, [&](std::int64_t j, int) {
     float* theta = Theta.row(j);
     double largest = -HUGE_VAL;
-    for (std::int64_t k = 0; k < K; ++k)
-      largest = std::max(largest, theta[k] - total[static_cast<std::size_t>(block[j] * K + k)]);
+    for (std::int64_t k = 0; k < K; ++k) largest = std::max(largest, log_theta(j, k));
     for (std::int64_t k = 0; k < K; ++k) {
-      const double value = theta[k] - total[static_cast<std::size_t>(block[j] * K + k)] - largest;
-      theta[k] = std::max(static_cast<float>(std::exp(value)), kWeightFloor<float>);
+      const double value = std::exp(log_theta(j, k) - largest);
+      theta[k] = std::max(static_cast<float>(value), kWeightFloor<float>);
     }
     for (std::int64_t k = K; k < Theta.stride; ++k) theta[k] = 0;
     log_scale[j] = largest;

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import dcomp
+from dcomp.inference.draws import KINDS
 from dcomp.result.storage import VERSION
 
 
@@ -18,7 +19,7 @@ def main() -> None:
     for model in (
         dcomp.LDA(3, verbose=0),
         dcomp.GaP(3, verbose=0),
-        dcomp.DCA(3, model="CGP", max_iter=20, n_chains=2, verbose=0),
+        dcomp.DCA(3, model="CGP", max_iter=20, n_chains=2, n_draws=3, draws_of=KINDS, verbose=0),
     ):
         fitted = model.fit(counts).fit_
         path = Path(__file__).parent / f"v{VERSION}-{fitted.model.key}.dcomp"
@@ -30,6 +31,10 @@ def main() -> None:
             "new": new.tolist(),
             "scores": fitted.transform(new).tolist(),
         }
+        if fitted.kept is not None:
+            draws = fitted.kept
+            names = ("sweep", "log_joint", "alpha", "rho", "scores", "Theta", "assignments")
+            expected["draws"] = {name: getattr(draws, name).tolist() for name in names}
         path.with_suffix(".json").write_text(json.dumps(expected))
 
 

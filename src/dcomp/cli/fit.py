@@ -12,6 +12,8 @@ from dcomp.cli.common import INTERRUPTED, Source, check_output, console, print_j
 from dcomp.cli.fitting import Settings, run_fit
 from dcomp.cli.options import (
     ALGORITHM_NAMES,
+    DRAW_BUDGET,
+    KINDS,
     MODEL_NAMES,
     WITH_EXPOSURE,
     Exposure,
@@ -103,6 +105,28 @@ def fit(
             show_default="half of max-iter",
         ),
     ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Samplers: keep this many draws of the posterior, spread over the sweeps after "
+            "the burn-in.",
+            show_default="none",
+        ),
+    ] = None,
+    draws_of: Annotated[
+        str | None,
+        _option(
+            "--draws-of",
+            metavar="KINDS",
+            help=f"What a draw holds: {', '.join(KINDS)} (collapsed-gibbs), with commas between.",
+            default="scores,loadings",
+        ),
+    ] = None,
+    draw_budget: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory that the draws may take, or none.")
+    ] = DRAW_BUDGET,
     chains: Annotated[
         int | None,
         typer.Option(
@@ -144,17 +168,34 @@ def fit(
       dcomp fit corpus.jsonl -k 50 --min-docs 5 -o fit.dcomp
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
       dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --max-iter 400 --chains 4
+      dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
     """
     source = Source(input, format, vocab, min_count, min_docs, blocks)
     settings = Settings(
-        k, model, algorithm, alpha, beta, rho, gamma, loadings, exposure, seed, burn_in, chains
+        k,
+        model,
+        algorithm,
+        alpha,
+        beta,
+        rho,
+        gamma,
+        loadings,
+        exposure,
+        seed,
+        burn_in,
+        chains,
+        draws,
+        draws_of,
     )
     settings.check(resume)
     target = output or resume or default_output(input)
     own = resume is not None and target.exists() and target.samefile(resume)
     check_output(target, force=force or own, inputs=(input,))
-    fitted, counts = run_fit(source, settings, resume, max_iter, tol, jobs, show=not quiet)
+    budget = None if draw_budget == "none" else draw_budget
+    fitted, counts = run_fit(
+        source, settings, resume, max_iter, tol, jobs, draw_budget=budget, show=not quiet
+    )
     from dcomp.result import save
 
     save(fitted, target)
@@ -168,6 +209,7 @@ def fit(
         command = ["dcomp", "fit", *source.arguments(), "--resume", str(target)]
         extra = ["--max-iter", str(max_iter)] if max_iter != 200 else []
         extra += ["--tol", f"{tol:g}"] if tol != 1e-4 else []
+        extra += ["--draw-budget", draw_budget] if draw_budget != DRAW_BUDGET else []
         begun = f" (the best of {len(fitted.chains)} chains begun)" if fitted.chains else ""
         say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
         say(f"to go on: {shlex.join(command + extra)}")

@@ -30,6 +30,8 @@ class Settings:
     seed: int | None = None
     burn_in: int | None = None
     chains: int | None = None
+    draws: int | None = None
+    draws_of: str | None = None
 
     def check(self, resume: Path | None) -> None:
         """Refuse early, before a large file is read: unknown names, options without effect."""
@@ -42,6 +44,8 @@ class Settings:
             raise InvalidParameter(
                 f"a resumed fit keeps its own settings: leave out {flags}, or fit anew"
             )
+        if self.draws_of is not None and self.draws is None:
+            raise InvalidParameter("--draws-of has no effect without --draws")
         key = registry.model_key(self.model or "DM")
         registry.algorithm_name(key, self.algorithm or "auto")
 
@@ -72,6 +76,7 @@ def run_fit(
     tol: float,
     jobs: int | None,
     *,
+    draw_budget: str | None,
     show: bool,
 ) -> tuple[Fit, Counts]:
     """Read, then fit or resume, with a bar on a terminal."""
@@ -80,7 +85,10 @@ def run_fit(
 
         earlier = None if resume is None else load(resume)
         counts = source.read()
-        return _run(counts, settings, earlier, max_iter, tol, jobs, show=show), counts
+        fitted = _run(
+            counts, settings, earlier, max_iter, tol, jobs, draw_budget=draw_budget, show=show
+        )
+        return fitted, counts
     except KeyboardInterrupt:
         say("interrupted before the first sweep was complete: there is nothing to save")
         raise
@@ -94,16 +102,22 @@ def _run(
     tol: float,
     jobs: int | None,
     *,
+    draw_budget: str | None,
     show: bool,
 ) -> Fit:
     from dcomp.estimators.progress import progress
     from dcomp.result import fit
+    from dcomp.result.fit import plan_draws
 
     if not math.isfinite(tol):
         from dcomp.errors import InvalidParameter
 
         raise InvalidParameter(f"--tol must be a finite number; got {tol}")
     model, algorithm = _parts(counts, settings, earlier, max_iter)
+    n_chains = settings.chains or 1
+    plan = plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
+    if plan is not None and show:
+        say(str(plan))
     label = f"{model.key} K={model.n_components}"
     goal = 0.0 if algorithm.samples else tol  # the bar shows no goal where there is none
     with one_line_warnings(), progress(int(show), max_iter, goal, label) as bars:
@@ -114,10 +128,11 @@ def _run(
             exposure=settings.exposure,  # a resumed fit brings its own
             max_iter=max_iter,
             tol=tol,
-            n_chains=settings.chains or 1,
+            n_chains=n_chains,
             n_jobs=jobs,
             seed=settings.seed or 0,
             callbacks=bars,
+            draw_budget=draw_budget,
             resume=earlier,
         )
 
@@ -146,5 +161,7 @@ def _parts(
         loadings=settings.loadings,
         burn_in=settings.burn_in,
         max_iter=max_iter,
+        n_draws=settings.draws or 0,
+        **({} if settings.draws_of is None else {"draws_of": settings.draws_of}),
     )
     return model, algorithm

@@ -99,9 +99,18 @@ def _sampling(fit: Fit) -> list[str]:
     lines = [f"means over {recorded} recorded sweeps, after a burn-in of {burn_in}"]
     if not recorded:
         lines = [f"no sweep recorded yet (the burn-in is {burn_in}): shown is the last draw"]
+    if fit.kept is not None:
+        lines.append(f"kept: {fit.kept.summary}")
     if fit.is_approximate:
         lines.append("approximate: parallel token sampling")
     return lines
+
+
+def _draws(fit: Fit) -> dict[str, Any] | None:
+    if fit.kept is None:
+        return None
+    kept = fit.kept
+    return {"chains": kept.n_chains, "draws": kept.n_draws, "of": kept.of, "bytes": kept.nbytes}
 
 
 def recorded_sweeps(fit: Fit) -> int:
@@ -141,6 +150,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "converged": None if fit.algorithm.samples else fit.converged,
         "recorded_sweeps": recorded_sweeps(fit) if fit.algorithm.samples else None,
         "approximate": fit.is_approximate,
+        "draws": _draws(fit),
         "chains": chain_levels(fit),
         "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
         "priors": {name: values.tolist() for name, values in priors(fit).items()},

@@ -16,10 +16,11 @@ from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import announce, progress
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import Algorithm
+from dcomp.inference.draws import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Model
 from dcomp.result import Fit, TopFeatures, Trace, fit
-from dcomp.result.fit import DRAW_BUDGET, plan_draws
+from dcomp.result.fit import plan_draws
 
 
 class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -24,6 +24,7 @@ from dcomp.models.arrays import FloatArray, read_only
 
 KINDS = ("scores", "loadings", "assignments")
 HYPER = ("alpha", "beta", "rho")
+DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 
 
 @dataclass(frozen=True)
@@ -178,5 +179,6 @@ def draw_given_counts(
 def plain_loadings(
     weights: npt.NDArray[np.float32], log_scale: FloatArray, K: int
 ) -> npt.NDArray[np.float32]:
-    """Θ (J, K) from the weights of a sweep, whose rows are scaled to a largest value of 1."""
+    """Θ (J, K) from the weights of a sweep, whose rows are scaled to a largest value of 1 and held
+    at 1e-18 of it."""
     return read_only(weights[:, :K] * np.exp(log_scale).astype(np.float32)[:, None])

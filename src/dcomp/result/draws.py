@@ -148,13 +148,17 @@ class Draws:
 
         return to_arviz(self)
 
-    def __repr__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """How many there are, of what, and how large."""
         kinds = ", ".join(self.of) or "hyper-parameters"
         chains = "chain" if self.n_chains == 1 else "chains"
         return (
-            f"Draws({self.n_chains} {chains} × {self.n_draws} draws of {kinds}, "
-            f"{in_words(self.nbytes)})"
+            f"{self.n_chains} {chains} × {self.n_draws} draws of {kinds}, {in_words(self.nbytes)}"
         )
+
+    def __repr__(self) -> str:
+        return f"Draws({self.summary})"
 
 
 def log_joint(traces: Sequence[Trace], sweep: npt.NDArray[np.int64]) -> FloatArray:

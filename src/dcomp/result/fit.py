@@ -28,6 +28,7 @@ from dcomp.inference import (
     run,
 )
 from dcomp.inference.base import FloatingArray
+from dcomp.inference.draws import DRAW_BUDGET
 from dcomp.inference.mean_field import FoldIn, Weights, fold_in
 from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
 from dcomp.inference.sampled_scores import SampledScores, sample_scores
@@ -38,8 +39,6 @@ from dcomp.result.draws import Draws
 from dcomp.result.provenance import Provenance
 from dcomp.result.tables import Assignments, TopFeatures, WordTable
 from dcomp.result.trace import Trace
-
-DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -437,9 +436,9 @@ def plan_draws(
     """What the draws of a fit will take, or None if it keeps none; an error if that is too much."""
     keep = getattr(algorithm, "keep", Keep())
     budget = validation.memory_size("draw_budget", draw_budget)
-    if not keep.n:
-        return None
     recorded = max_iter - getattr(algorithm, "burn_in", 0)
+    if not keep.count(recorded):
+        return None
     plan = DrawPlan.of(keep, recorded, n_chains, counts, model.n_components)
     plan.check(budget)
     return plan

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dcomp
+from dcomp.inference.draws import KINDS
 from dcomp.result import storage
 from dcomp.result.atomic import atomic_write
 
@@ -204,8 +205,111 @@ def test_fits_of_earlier_versions_still_load(name):
     np.testing.assert_allclose(loaded.Theta, expected["Theta"], rtol=1e-6)
     new = loaded.transform(np.array(expected["new"]))
     np.testing.assert_allclose(new, expected["scores"], rtol=1e-3, atol=1e-5)
+    for field, values in expected.get("draws", {}).items():
+        np.testing.assert_allclose(getattr(loaded.draws, field), values, rtol=1e-6)
 
 
 def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
     assert len(list(GOLDEN.glob("v2-*.dcomp"))) == 3
+    assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 3
+    assert "draws" in json.loads((GOLDEN / "v3-CGP.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    X = np.random.default_rng(4).poisson(1.5, (6, 5))
+    options = {"max_iter": 12, "burn_in": 6, "n_chains": 2, "n_draws": 3, "draws_of": KINDS}
+    return dcomp.DCA(2, model="CGP", **options, verbose=0).fit(X).fit_
+
+
+@pytest.fixture
+def with_draws(sampled, tmp_path):
+    dcomp.save(sampled, tmp_path / "d.dcomp")
+    return tmp_path / "d.dcomp"
+
+
+def test_draws_come_back(sampled, with_draws):
+    loaded = dcomp.load(with_draws)
+    assert loaded.draws.best == sampled.draws.best
+    assert loaded.draws.chains == (0, 1)
+    assert loaded.algorithm == sampled.algorithm
+    for name in ("sweep", "scores", "Theta", "assignments", "alpha", "beta", "rho", "log_joint"):
+        kept = getattr(sampled.draws, name)
+        np.testing.assert_array_equal(getattr(loaded.draws, name), kept)
+        assert getattr(loaded.draws, name).dtype == kept.dtype
+    own = sampled.draws.Theta[sampled.draws.best]
+    np.testing.assert_array_equal([draw.Theta for draw in loaded.state.draws], own)
+
+
+HOSTILE_DRAWS = {
+    "fewer chains": ("scores", lambda a: a[:1]),
+    "fewer draws": ("Theta", lambda a: a[:, :2]),
+    "fewer documents": ("scores", lambda a: a[:, :, :3]),
+    "five dimensions": ("scores", lambda a: a[None]),
+    "nan": ("Theta", lambda a: np.where(a == a.max(), np.nan, a).astype(np.float32)),
+    "negative": ("Theta", lambda a: -a),
+    "double": ("scores", lambda a: a.astype(float)),
+    "too many components": ("assignments", lambda a: a + np.uint16(7)),
+    "too few tokens": ("assignments", lambda a: a[:, :, 1:]),
+    "not a probability": ("rho", lambda a: a + 1),
+    "no such prior": ("alpha", lambda a: a[..., :1]),
+    "sweeps backwards": ("sweep", lambda a: a[::-1].copy()),
+    "a sweep to come": ("sweep", lambda a: a + 100),
+    "sweep zero": ("sweep", lambda a: a - a[0]),
+    "sweeps that are no numbers": ("sweep", lambda a: a.astype(float)),
+    "sweeps in a table": ("sweep", lambda a: a[None]),
+    "no sweeps": ("sweep", lambda a: a[:0]),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE_DRAWS)
+def test_hostile_draws(sampled, with_draws, case):
+    field, change = HOSTILE_DRAWS[case]
+    content = npy(change(getattr(sampled.draws, field)))
+    rewrite(with_draws, lambda name, old: content if name == f"draws_{field}.npy" else old)
+    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
+        dcomp.load(with_draws)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        {},
+        {"chains": [0, 1], "best": 2},
+        {"chains": [0, 1], "best": -1},
+        {"chains": [0, 1], "best": True},
+        {"chains": [0, 2], "best": 0},
+        {"chains": [1, 1], "best": 0},
+        {"chains": ["0", "1"], "best": 0},
+        {"chains": [], "best": 0},
+        {"chains": 7, "best": 0},
+    ],
+)
+def test_a_hostile_entry_for_draws(with_draws, entry):
+    edit_manifest(with_draws, draws=entry)
+    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
+        dcomp.load(with_draws)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [7, {"n": 1}, {"n": 3, "every": 2, "of": []}, {"n": 1, "every": 1, "of": ["x"]}, {"m": 1}],
+)
+def test_a_hostile_rule_for_draws(sampled, with_draws, keep):
+    with zipfile.ZipFile(with_draws) as archive:
+        algorithm = json.loads(archive.read("manifest.json"))["algorithm"]
+    assert algorithm["keep"] == {"n": 3, "every": 6, "of": list(KINDS)}
+    edit_manifest(with_draws, algorithm=algorithm | {"keep": keep})
+    with pytest.raises(dcomp.DcompError):
+        dcomp.load(with_draws)
+
+
+@pytest.mark.parametrize("missing", ["draws_alpha", "draws_sweep"])
+def test_draws_with_a_part_missing(with_draws, missing):
+    with zipfile.ZipFile(with_draws) as archive:
+        arrays = json.loads(archive.read("manifest.json"))["arrays"]
+    edit_manifest(with_draws, arrays=[name for name in arrays if name != missing])
+    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
+        dcomp.load(with_draws)

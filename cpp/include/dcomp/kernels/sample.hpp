@@ -43,15 +43,15 @@ inline double largest(const double* values, std::int64_t size) {
 // what float32 cannot hold becomes its smallest or largest normal number.
 inline void write_scores(const ScorePass& pass, std::int64_t i, const double* log_scores) {
   const std::int64_t K = pass.c.width;
-  double log_total = 0;
+  double top = 0, log_sum = 0;
   if (pass.beta == nullptr) {  // DM: a Dirichlet draw is gammas over their sum
-    const double top = largest(log_scores, K);
+    top = largest(log_scores, K);
     double sum = 0;
     for (std::int64_t k = 0; k < K; ++k) sum += std::exp(log_scores[k] - top);
-    log_total = top + std::log(sum);
+    log_sum = std::log(sum);
   }
   for (std::int64_t k = 0; k < K; ++k) {
-    const double value = std::exp(log_scores[k] - log_total);
+    const double value = std::exp(log_scores[k] - top - log_sum);
     const double held = value < FLT_MIN ? FLT_MIN : value > FLT_MAX ? FLT_MAX : value;
     pass.out[i * K + k] = log_scores[k] == -HUGE_VAL ? 0.0F : static_cast<float>(held);
   }
