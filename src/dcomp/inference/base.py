@@ -62,7 +62,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class State:
-    """What the next sweep needs, and nothing else. Arrays are never written to."""
+    """What the next sweep needs, and what the recorded ones left. Arrays are never written to."""
 
     model: Model  # with the hyper-parameters as they stand now
     c: npt.NDArray[Any]  # (I, K): words of each document per component, expected or drawn;
