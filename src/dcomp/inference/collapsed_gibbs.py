@@ -18,7 +18,7 @@ from dcomp import _core
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, State
-from dcomp.inference.draws import Keep, draw_given_counts
+from dcomp.inference.draws import Keep, draw_given_counts, room
 from dcomp.inference.gibbs import check_schedule
 from dcomp.inference.hyper import learn_from_counts
 from dcomp.inference.sampling import PriorArguments, empty_record, score_weights
@@ -207,7 +207,7 @@ def _read(sampler: Any, model: Model, observed: Observations) -> tuple[Any, Any]
 
 
 def _in_entry_order(sampler: Any, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-    out = np.empty_like(z)
+    out = room(z.shape, np.uint16)
     sampler.in_entry_order(z, out)
     return read_only(out)
 

@@ -7,6 +7,8 @@ numbers of their own: a chain is the same whether it keeps draws or not.
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +26,7 @@ from dcomp.models.arrays import FloatArray, read_only
 
 KINDS = ("scores", "loadings", "assignments")
 HYPER = ("alpha", "beta", "rho")
+_OWN_PAGES = 1 << 18  # bytes; a process may have some 60,000 maps, too few for small arrays
 DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 
 
@@ -161,7 +164,7 @@ def draw_given_counts(
     """
     scores = Theta = None
     if "scores" in of:
-        scores = np.empty(c.shape, dtype=np.float32)
+        scores = room(c.shape)
         prior = PriorArguments.given(model, exposure).as_tuple()
         _core.draw_scores(c, *prior, scores, seed, sweep, n_threads)
         read_only(scores)
@@ -181,4 +184,17 @@ def plain_loadings(
 ) -> npt.NDArray[np.float32]:
     """Θ (J, K) from the weights of a sweep, whose rows are scaled to a largest value of 1 and held
     at 1e-18 of it."""
-    return read_only(weights[:, :K] * np.exp(log_scale).astype(np.float32)[:, None])
+    out = room((len(weights), K))
+    scale = np.exp(log_scale).astype(np.float32)
+    return read_only(np.multiply(weights[:, :K], scale[:, None], out=out))
+
+
+def room(shape: tuple[int, ...], dtype: Any = np.float32) -> npt.NDArray[Any]:
+    """An array to be written to. A large one has pages of its own, which the system gets back when
+    the array is let go; the heap would keep them, and draws take twice their size when gathered.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < _OWN_PAGES:
+        return np.empty(shape, dtype)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, dtype).reshape(shape)

@@ -17,7 +17,7 @@ from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, State
-from dcomp.inference.draws import Keep, hyper_parameters, plain_loadings
+from dcomp.inference.draws import Keep, hyper_parameters, plain_loadings, room
 from dcomp.inference.hyper import learn_from_counts
 from dcomp.inference.sampling import PriorArguments, empty_record
 from dcomp.inference.start import generator
@@ -81,7 +81,7 @@ class Gibbs:
         )
         sweep = state.sweep + 1
         kept = self.keep.wants(sweep - self.burn_in)
-        scores = np.empty(state.c.shape, np.float32) if kept and "scores" in self.keep.of else None
+        scores = room(state.c.shape) if kept and "scores" in self.keep.of else None
         c, n = np.empty_like(state.c), np.zeros_like(state.n)
         words = _core.sample(
             observed.corpus,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -326,6 +328,26 @@ def test_the_plan_is_what_is_kept(planted):
     plan = plan_draws(planted[0], MODELS["GP"].build(4), sampler, **options)
     fitted = dcomp.fit(planted[0], MODELS["GP"].build(4), sampler, **options)
     assert (plan.n_draws, plan.total) == (fitted.draws.n_draws, fitted.draws.nbytes)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+def test_memory_holds_the_draws_once():
+    """Gathering lets go of each piece as it is copied, down to the system. The peak is VmHWM: that
+    of getrusage begins with the peak of the process that started this one."""
+    code = (
+        "import re, numpy as np, dcomp\n"
+        "counts = dcomp.Counts.from_matrix(np.eye(20, dtype=int)[np.arange(20_000) % 20])\n"
+        "def peak(n_draws):\n"
+        "    model = dcomp.LDA(20, algorithm='collapsed-gibbs', max_iter=60, burn_in=0,\n"
+        "                      n_draws=n_draws, verbose=0).fit(counts)\n"
+        "    status = open('/proc/self/status').read()\n"
+        "    return 1024 * int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]), model.fit_.kept\n"
+        "before, _ = peak(0)\n"
+        "after, kept = peak(60)\n"
+        "print((after - before) / kept.nbytes)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0.8 < float(done.stdout) < 1.3
 
 
 def test_a_terminal_is_told_before_the_fit(planted, monkeypatch, capsys):
