@@ -159,6 +159,22 @@ class CollapsedSampler {
     start_assignment(seed, counts_->K(), n_tokens(), z.data());
   }
 
+  void start_from(std::uint64_t seed, Matrix<const float> scores, Matrix<const float> Theta,
+                  Vector<std::uint16_t> z, int n_threads) {
+    const CsrView& W = nb::cast<Corpus&>(corpus_).W();
+    const std::int64_t K = counts_->K();
+    require_tokens(z.shape(0));
+    require(static_cast<std::int64_t>(scores.shape(0)) == W.n_docs &&
+                static_cast<std::int64_t>(scores.shape(1)) == K,
+            "scores must be (n_docs, K)");
+    require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
+                static_cast<std::int64_t>(Theta.shape(1)) >= K,
+            "Theta must be (n_features, K or more)");
+    nb::gil_scoped_release release;
+    start_assignment_from(seed, W, *cells_, rows(scores), padded_rows(Theta, K), z.data(),
+                          std::max(n_threads, 1));
+  }
+
   void count(Vector<const std::uint16_t> z) {
     require_tokens(z.shape(0));
     for (std::int64_t t = 0; t < n_tokens(); ++t)
@@ -294,6 +310,9 @@ void define_samplers(nb::module_& m) {
           nb::arg("n_parts"), nb::arg("sparse"))
       .def_prop_ro("n_tokens", &CollapsedSampler::n_tokens)
       .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
+      .def("start_from", &CollapsedSampler::start_from, nb::arg("seed"),
+           nb::arg("scores").noconvert(), nb::arg("Theta").noconvert(), nb::arg("z").noconvert(),
+           nb::arg("n_threads"))
       .def("count", &CollapsedSampler::count, nb::arg("z").noconvert())
       .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("a0").noconvert().none(), nb::arg("a").noconvert(),

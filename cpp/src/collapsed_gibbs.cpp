@@ -170,6 +170,47 @@ void start_assignment(std::uint64_t seed, std::int64_t K, std::int64_t n_tokens,
                                       32);
 }
 
+void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCells& cells,
+                           const Rows<const float>& scores, const Rows<const float>& Theta,
+                           std::uint16_t* z, int n_threads) {
+  constexpr float kMatters = 1e-3F;  // of the document's largest score
+  std::vector<std::int64_t> first(static_cast<std::size_t>(W.n_docs + 1), 0);
+  for (std::int64_t i = 0; i < W.n_docs; ++i) {
+    first[i + 1] = first[i];
+    for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p) first[i + 1] += W.data[p];
+  }
+  std::vector<std::uint16_t> by_entry(static_cast<std::size_t>(cells.n_tokens()));
+  parallel_for(
+      n_threads, (W.n_docs + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
+        std::vector<std::uint16_t> active;
+        std::vector<double> up_to;
+        for (std::int64_t i = task * kRowsPerTask;
+             i < std::min((task + 1) * kRowsPerTask, W.n_docs); ++i) {
+          const float* own = scores.row(i);
+          const float top = *std::max_element(own, own + scores.width);
+          active.clear();
+          for (std::int64_t k = 0; k < scores.width; ++k)
+            if (own[k] >= kMatters * top) active.push_back(static_cast<std::uint16_t>(k));
+          up_to.resize(active.size());
+          Stream rng(seed, Purpose::start, 1, static_cast<std::uint64_t>(i));
+          std::uint16_t* out = by_entry.data() + first[i];
+          for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p) {
+            const float* theta = Theta.row(W.indices[p]);
+            double total = 0;
+            for (std::size_t q = 0; q < active.size(); ++q)
+              up_to[q] = total +=
+                  static_cast<double>(own[active[q]]) * static_cast<double>(theta[active[q]]);
+            for (std::int32_t copy = 0; copy < W.data[p]; ++copy) {
+              const auto at =
+                  std::upper_bound(up_to.begin(), up_to.end() - 1, rng.uniform() * total);
+              *out++ = active[static_cast<std::size_t>(at - up_to.begin())];
+            }
+          }
+        }
+      });
+  cells.from_entry_order(W, by_entry.data(), z);
+}
+
 void add_mean_loadings(CollapsedCounts& counts, const double* gamma, float* out, int n_threads) {
   const std::vector<double> gamma_total = gamma_totals(counts, gamma);
   const std::int64_t K = counts.K(), padded = counts.padded(), J = counts.cells().n_features();

@@ -81,4 +81,9 @@ void TokenCells::in_entry_order(const CsrView& W, const std::uint16_t* z,
   visit(W, [&](std::int64_t token, std::int64_t, std::int64_t) { *out++ = z[token]; });
 }
 
+void TokenCells::from_entry_order(const CsrView& W, const std::uint16_t* by_entry,
+                                  std::uint16_t* z) const {
+  visit(W, [&](std::int64_t token, std::int64_t, std::int64_t) { z[token] = *by_entry++; });
+}
+
 }  // namespace dcomp

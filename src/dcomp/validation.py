@@ -83,7 +83,8 @@ def resolve_model(
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
 
     alpha: "auto", "total-one" (1/K each, BJ04 §5), a number or K numbers. beta (GP, CGP) and rho
-    (CGP): "auto", a number or K numbers. gamma: a number, J numbers, or "empirical" (BJ04 §5).
+    (CGP): "auto", a number or K numbers. gamma: a number, J numbers, "empirical" (BJ04 §5), or
+    "auto" (one number for all features, learned by the samplers).
     """
     if not isinstance(model, str):
         return model
@@ -107,14 +108,18 @@ def resolve_model(
         raise UnsupportedCombination(f"rho has no meaning for model {key}; leave it at 'auto'")
     build: Any = MODELS[key].build
     built: Model = build(K, **options)
+    if isinstance(gamma, str) and gamma == "auto":
+        built = built.with_loadings(replace(built.loadings, learned=True))
     return built
 
 
 def resolve_gamma(gamma: Any, counts: Counts) -> Any:
-    """γ as numbers; "empirical" is the corpus's smoothed frequencies with a total of one."""
-    if _is_word("gamma", gamma, ("empirical",)):
+    """γ as numbers; "empirical" is the corpus's smoothed frequencies with a total of one, "auto"
+    where learning starts."""
+    word = _is_word("gamma", gamma, ("empirical", "auto"))
+    if word == "empirical":
         return empirical_gamma(counts.feature_totals, counts.features.blocks)
-    return gamma
+    return 0.1 if word == "auto" else gamma
 
 
 def _is_word(name: str, value: Any, words: tuple[str, ...]) -> str | None:
@@ -133,13 +138,16 @@ def resolve_algorithm(
     loadings: str | None = None,
     burn_in: int | None = None,
     max_iter: int = 200,
+    start: str | None = None,
+    anneal: int | None = None,
     n_draws: int = 0,
     draws_of: str | Sequence[str] = Keep().of,
 ) -> Algorithm:
     """An algorithm from its name; "auto" is the model's default.
 
     `loadings` is an option of mean field, the rest of the samplers: `burn_in` is half of `max_iter`
-    unless given, and `n_draws` of the sweeps after it leave draws of `draws_of`.
+    unless given, `start` and `anneal` say how a chain begins, and `n_draws` of the sweeps after it
+    leave draws of `draws_of`.
     """
     n_draws = whole_number("n_draws", n_draws, 0)
     if not n_draws and tuple(draws_of) != Keep().of:
@@ -149,9 +157,13 @@ def resolve_algorithm(
         algorithm = ALGORITHMS[registry.algorithm_name(model.key, algorithm)]()
     else:
         registry.check(model, algorithm)
+    of_samplers = {"burn_in": burn_in, "start": start, "anneal": anneal}
+    given = [name for name, value in of_samplers.items() if value is not None]
     if isinstance(algorithm, MeanField):
-        if burn_in is not None:
-            raise UnsupportedCombination("burn_in= is an option of the samplers, not mean-field")
+        if given:
+            raise UnsupportedCombination(
+                f"{given[0]}= is an option of the samplers, not mean-field"
+            )
         if n_draws:
             raise UnsupportedCombination(
                 "n_draws= keeps draws of a sampler, and mean-field makes none: fit by gibbs or "
@@ -171,6 +183,10 @@ def resolve_algorithm(
         sampler = replace(sampler, burn_in=burn_in)
     elif named:
         sampler = replace(sampler, burn_in=max_iter // 2)
+    if start is not None:
+        sampler = replace(sampler, start=start)
+    if anneal is not None:
+        sampler = replace(sampler, anneal=whole_number("anneal", anneal, 0))
     if n_draws:
         sampler = replace(sampler, keep=_keep(n_draws, draws_of, max_iter - sampler.burn_in))
     resolved: Algorithm = sampler

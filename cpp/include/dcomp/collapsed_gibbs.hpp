@@ -55,6 +55,12 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
 // Components drawn evenly for every token.
 void start_assignment(std::uint64_t seed, std::int64_t K, std::int64_t n_tokens, std::uint16_t* z);
 
+// Components drawn from scores and loadings that are known roughly: in proportion to
+// scores_ik theta_jk among the components that matter to the document.
+void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCells& cells,
+                           const Rows<const float>& scores, const Rows<const float>& Theta,
+                           std::uint16_t* z, int n_threads);
+
 // out_jk += (n_jk + gamma_j) / (N_gk + Gamma_g): E[Theta | z], for recording.
 void add_mean_loadings(CollapsedCounts& counts, const double* gamma, float* out, int n_threads);
 

@@ -36,6 +36,8 @@ class TokenCells {
 
   // z by entry of W: tokens by document and, within one, by entry, each repeated by its count.
   void in_entry_order(const CsrView& W, const std::uint16_t* z, std::uint16_t* out) const;
+  // The way back.
+  void from_entry_order(const CsrView& W, const std::uint16_t* by_entry, std::uint16_t* z) const;
 
  private:
   std::vector<std::int32_t> feature_parts(const CsrView& W) const;

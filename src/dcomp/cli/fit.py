@@ -83,7 +83,9 @@ def fit(
     gamma: Annotated[
         str | None,
         _option(
-            "--gamma", help="Number or empirical.", default="0.05, as for LDA; 0.5 with --blocks"
+            "--gamma",
+            help="Number, empirical, or auto (learned by the samplers).",
+            default="0.05, as for LDA; 0.5 with --blocks",
         ),
     ] = None,
     loadings: Annotated[
@@ -103,6 +105,24 @@ def fit(
             metavar="N",
             help="Samplers: sweeps before the averages begin.",
             show_default="half of max-iter",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        _option(
+            "--start",
+            metavar="NAME",
+            help="Samplers: random, or mean-field to begin near a mode.",
+            default="random",
+        ),
+    ] = None,
+    anneal: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Samplers: first sweeps with priors that begin stronger.",
+            show_default="0",
         ),
     ] = None,
     draws: Annotated[
@@ -184,6 +204,8 @@ def fit(
         exposure,
         seed,
         burn_in,
+        start,
+        anneal,
         chains,
         draws,
         draws_of,

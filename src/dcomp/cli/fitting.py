@@ -29,6 +29,8 @@ class Settings:
     exposure: str | None = None
     seed: int | None = None
     burn_in: int | None = None
+    start: str | None = None
+    anneal: int | None = None
     chains: int | None = None
     draws: int | None = None
     draws_of: str | None = None
@@ -160,6 +162,8 @@ def _parts(
         model,
         loadings=settings.loadings,
         burn_in=settings.burn_in,
+        start=settings.start,
+        anneal=settings.anneal,
         max_iter=max_iter,
         n_draws=settings.draws or 0,
         **({} if settings.draws_of is None else {"draws_of": settings.draws_of}),

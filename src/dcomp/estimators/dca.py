@@ -39,13 +39,16 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     alpha : "auto" (learned), "total-one" (1/K each), a number, or K numbers.
     beta : GP and CGP: "auto" (learned), a number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
-    gamma : prior of the loadings: a number, J numbers, or "empirical".
+    gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
+        features, learned by the samplers).
     loadings : mean field's treatment of Θ: None for its default, "mean", "map" or "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
     max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
         tol, samplers run them all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
+    start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode.
+    anneal : samplers: first sweeps with priors that begin stronger; 0 unless given.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
     draws_of : what a draw holds beside the priors: "scores", "loadings", "assignments" (of every
         token; collapsed-gibbs only).
@@ -88,6 +91,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
+        start: str | None = None,
+        anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
@@ -111,6 +116,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.burn_in = burn_in
+        self.start = start
+        self.anneal = anneal
         self.n_draws = n_draws
         self.draws_of = draws_of
         self.draw_budget = draw_budget
@@ -139,6 +146,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             model,
             loadings=self.loadings,
             burn_in=self.burn_in,
+            start=self.start,
+            anneal=self.anneal,
             max_iter=max_iter,
             n_draws=self.n_draws,
             draws_of=self.draws_of,
@@ -277,6 +286,8 @@ class LDA(DCA):
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
+        start: str | None = None,
+        anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
@@ -298,6 +309,8 @@ class LDA(DCA):
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
+            start=start,
+            anneal=anneal,
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,
@@ -333,6 +346,8 @@ class GaP(DCA):
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
+        start: str | None = None,
+        anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
@@ -356,6 +371,8 @@ class GaP(DCA):
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
+            start=start,
+            anneal=anneal,
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,

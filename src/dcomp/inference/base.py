@@ -101,8 +101,10 @@ class Algorithm(Protocol):
         """Sweeps before the stopping rule is asked."""
         ...
 
-    def init(self, model: Model, observed: Observations, seed: int) -> State:
-        """The state before the first sweep."""
+    def init(
+        self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
+    ) -> State:
+        """The state before the first sweep; the answer does not depend on the executor."""
         ...
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:

@@ -20,7 +20,8 @@ from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, State
 from dcomp.inference.draws import Keep, draw_given_counts, room
 from dcomp.inference.gibbs import check_schedule
-from dcomp.inference.hyper import learn_from_counts
+from dcomp.inference.hyper import learn_from_counts, learn_gamma
+from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import PriorArguments, empty_record, score_weights
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
@@ -38,6 +39,8 @@ class CollapsedGibbs:
     exact: True for the sequential sampler at any size, None for small corpora only.
     sparse: whether a token looks at all components or follows lists of those that its document and
     its feature use; None chooses by their number. Both draw from the same distribution.
+    start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
+    priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave draws of scores, loadings or assignments behind.
 
     >>> CollapsedGibbs(burn_in=50).name
@@ -48,6 +51,8 @@ class CollapsedGibbs:
     learn_every: int = 5
     exact: bool | None = None
     sparse: bool | None = None
+    start: str = "random"
+    anneal: int = 0
     keep: Keep = field(default_factory=Keep)
 
     name: ClassVar[str] = "collapsed-gibbs"
@@ -56,6 +61,7 @@ class CollapsedGibbs:
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
+        check_start(self.start, self.anneal, self.burn_in)
 
     @property
     def min_sweeps(self) -> int:
@@ -92,11 +98,22 @@ class CollapsedGibbs:
             self.is_sparse(model, observed),
         )
 
-    def init(self, model: Model, observed: Observations, seed: int) -> State:
-        """Every token given to a component at random."""
+    def init(
+        self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
+    ) -> State:
+        """Every token given to a component, at random or by a mean-field fit."""
         sampler = self.sampler(model, observed)
         z = np.empty(sampler.n_tokens, dtype=np.uint16)
-        sampler.start(seed, z)
+        if self.start == "mean-field":
+            begin = MeanFieldStart.of(model, observed, seed, executor)
+            model = begin.model
+            scores = begin.c + model.scores.alpha.astype(np.float32)
+            Theta = np.ascontiguousarray(begin.weights.Theta, dtype=np.float32)
+            sampler.start_from(
+                seed, scores, Theta, z, 1 if executor is None else executor.n_threads
+            )
+        else:
+            sampler.start(seed, z)
         sampler.count(z)
         # While it runs, z says it all; `finish` reads c and n, which at many components are large.
         unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
@@ -112,15 +129,18 @@ class CollapsedGibbs:
         if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
             cache = _Cache(self.sampler(model, observed), state.sweep)
             cache.sampler.count(state.z)
-        gamma = model.loadings.per_feature(observed.counts.n_features)
+        sweep, n_features = state.sweep + 1, observed.counts.n_features
+        warm = heated(model, sweep, self.anneal)
         padded = (model.n_components + _core.lanes() - 1) // _core.lanes() * _core.lanes()
-        weights = score_weights(model, observed, padded)
+        weights = score_weights(warm, observed, padded)
         assert state.z is not None
         z = state.z.copy()
         cache.sweep = -1  # until the sweep is whole
-        sweep = state.sweep + 1
-        words = cache.sampler.sweep(z, gamma, *weights, state.seed, sweep, threads)
+        words = cache.sampler.sweep(
+            z, warm.loadings.per_feature(n_features), *weights, state.seed, sweep, threads
+        )
         cache.sweep = sweep
+        gamma = model.loadings.per_feature(n_features)
         prior = PriorArguments.of(model, observed).as_tuple()
         joint = cache.sampler.log_moments(gamma, *prior, threads)
         joint += float(model.log_constant(observed, combinatoric=False).sum())
@@ -133,9 +153,12 @@ class CollapsedGibbs:
         if self.keep.wants(sweep - self.burn_in):
             draws = (*draws, self._draw(observed, model, cache, z, state.seed, threads))
         capped = tuple[str, ...]()
-        if sweep % self.learn_every == 0 and model.scores.learned:
-            c, _ = _read(cache.sampler, model, observed)
+        learns = model.scores.learned or model.loadings.learned
+        if learns and sweep > self.anneal and sweep % self.learn_every == 0:
+            c, n = _read(cache.sampler, model, observed)
             model, capped = learn_from_counts(model, c, observed)
+            model, more = learn_gamma(model, n, observed.counts.features.blocks)
+            capped += more
         info = Info(sweep, joint, words, 1.0, capped=capped)
         new = replace(
             state,

@@ -132,9 +132,10 @@ def in_words(size: int) -> str:
 
 
 def hyper_parameters(model: Model) -> dict[str, FloatArray]:
-    """The priors as they stand, by name; a learned γ would be added here."""
+    """The priors that can change, by name: those of the scores, and γ where it is learned."""
     scores: Any = model.scores
-    return {name: getattr(scores, name) for name in HYPER if hasattr(scores, name)}
+    values = {name: getattr(scores, name) for name in HYPER if hasattr(scores, name)}
+    return values | ({"gamma": model.loadings.gamma} if model.loadings.learned else {})
 
 
 def draw_given_counts(

@@ -18,7 +18,8 @@ from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, State
 from dcomp.inference.draws import Keep, hyper_parameters, plain_loadings, room
-from dcomp.inference.hyper import learn_from_counts
+from dcomp.inference.hyper import learn_from_counts, learn_gamma
+from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import PriorArguments, empty_record
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations
@@ -31,6 +32,8 @@ class Gibbs:
     """Draws of scores, loadings and allocation in turn; posterior means over the recorded sweeps.
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
+    start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
+    priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave their draws of scores and loadings behind.
 
     >>> Gibbs(burn_in=100).name
@@ -39,6 +42,8 @@ class Gibbs:
 
     burn_in: int = 100
     learn_every: int = 5
+    start: str = "random"
+    anneal: int = 0
     keep: Keep = field(default_factory=Keep)
 
     name: ClassVar[str] = "gibbs"
@@ -47,6 +52,7 @@ class Gibbs:
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
+        check_start(self.start, self.anneal, self.burn_in)
         if "assignments" in self.keep.of:
             raise UnsupportedCombination(
                 "gibbs divides whole counts and gives no token a component: for draws of "
@@ -58,9 +64,13 @@ class Gibbs:
         """Samplers run their course."""
         return self.burn_in + 1
 
-    def init(self, model: Model, observed: Observations, seed: int) -> State:
-        """Every token given to a component at random."""
+    def init(
+        self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
+    ) -> State:
+        """Every token given to a component, at random or by a mean-field fit."""
         counts, K = observed.counts, model.n_components
+        if self.start == "mean-field":
+            return self._from_mean_field(model, observed, seed, executor)
         rng = generator(seed, purpose=2)
         split = rng.multinomial(counts.data, np.full(K, 1 / K)).astype(np.int32)
         n = np.zeros((counts.n_features, K), dtype=np.int32)
@@ -69,17 +79,41 @@ class Gibbs:
         np.add.at(c, np.repeat(np.arange(counts.n_docs), np.diff(counts.indptr)), split)
         return State(model, read_only(c), read_only(n), sweep=0, seed=seed)
 
+    def _from_mean_field(
+        self, model: Model, observed: Observations, seed: int, executor: Executor | None
+    ) -> State:
+        begin = MeanFieldStart.of(model, observed, seed, executor)
+        expected = np.rint(begin.c).astype(np.int32)
+        c = np.empty_like(expected)
+        n = np.zeros((observed.counts.n_features, model.n_components), dtype=np.int32)
+        _core.sample(
+            observed.corpus,
+            np.ascontiguousarray(begin.weights.Theta, dtype=np.float32),
+            begin.weights.log_scale,
+            *replace(PriorArguments.of(begin.model, observed), rho=None).as_tuple(),
+            expected,
+            c,
+            n,
+            None,
+            seed,
+            0,
+            1 if executor is None else executor.n_threads,
+        )
+        return State(begin.model, read_only(c), read_only(n), sweep=0, seed=seed)
+
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ, then every document."""
-        model, features = state.model, observed.counts.features
+        model, features, sweep = state.model, observed.counts.features, state.sweep + 1
         gamma = model.loadings.per_feature(features.n_features)
         prior = PriorArguments.of(model, observed).as_tuple()
+        warm = heated(model, sweep, self.anneal)
+        warm_gamma = warm.loadings.per_feature(features.n_features)
+        warm_prior = PriorArguments.of(warm, observed).as_tuple()
         log_scale = np.empty(features.n_features)
         blocks = (features.blocks, features.n_blocks)
         Theta = _core.draw_loadings(
-            state.n, gamma, *blocks, state.seed, state.sweep + 1, log_scale, executor.n_threads
+            state.n, warm_gamma, *blocks, state.seed, sweep, log_scale, executor.n_threads
         )
-        sweep = state.sweep + 1
         kept = self.keep.wants(sweep - self.burn_in)
         scores = room(state.c.shape) if kept and "scores" in self.keep.of else None
         c, n = np.empty_like(state.c), np.zeros_like(state.n)
@@ -87,7 +121,7 @@ class Gibbs:
             observed.corpus,
             Theta,
             log_scale,
-            *prior,
+            *warm_prior,
             state.c,
             c,
             n,
@@ -106,8 +140,10 @@ class Gibbs:
         if sweep > self.burn_in:
             recorded = _record(recorded or empty_record(model, observed), c, n, gamma, features)
         capped = tuple[str, ...]()
-        if sweep % self.learn_every == 0:
+        if sweep > self.anneal and sweep % self.learn_every == 0:
             model, capped = learn_from_counts(model, c, observed)
+            model, more = learn_gamma(model, n, features.blocks)
+            capped += more
         info = Info(sweep, joint + constant, words, 1.0, capped=capped)
         new = replace(
             state,

@@ -13,16 +13,19 @@ from scipy.special import digamma, gammaln, polygamma
 
 from dcomp.models import (
     ConditionalGammaScores,
+    DirichletLoadings,
     DirichletScores,
     GammaScores,
     Model,
     Observations,
 )
 from dcomp.models.arrays import FloatArray
+from dcomp.models.loadings import column_totals
 
 ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
 RHO_CAP = 1 - 1e-6
+GAMMA_FLOOR, GAMMA_CAP = 1e-5, 1e3
 
 
 def learn_scores(
@@ -52,6 +55,39 @@ def learn_from_counts(
     assert isinstance(scores, GammaScores)
     changes, names = gamma_from_counts(scores, c, observed.total_exposure)
     return model.with_scores(**changes), names
+
+
+def learn_gamma(
+    model: Model, n: npt.NDArray[Any], blocks: npt.NDArray[np.int32]
+) -> tuple[Model, tuple[str, ...]]:
+    """One step of learning a symmetric γ from drawn counts n (J, K): monotone in log p(n)."""
+    if not model.loadings.learned:
+        return model, ()
+    gamma, capped = polya_gamma(float(model.loadings.gamma), n, blocks)
+    return model.with_loadings(DirichletLoadings(gamma, learned=True)), ("gamma",) if capped else ()
+
+
+def polya_gamma(
+    gamma: float, n: npt.NDArray[Any], blocks: npt.NDArray[np.int32], n_steps: int = 3
+) -> tuple[float, bool]:
+    """Fixed point for γ given counts: the step of `polya_alpha` for one number that all features
+    share, Σ_jk [ψ(γ+n_jk) − ψ(γ)] over Σ_gk J_g [ψ(J_g γ + N_gk) − ψ(J_g γ)].
+
+    >>> polya_gamma(1.0, np.array([[5, 0], [0, 6], [4, 1]]), np.zeros(3, np.int32))[1]
+    False
+    """
+    sizes = np.bincount(blocks).astype(np.float64)[:, None]
+    totals = column_totals(n, blocks)
+    if not n.any() or sizes.max() == 1:  # no words, or nothing for γ to spread over
+        return gamma, False
+    counts = np.bincount(n.ravel())[1:]
+    values = np.flatnonzero(counts) + 1
+    counts = counts[values - 1]
+    for _ in range(n_steps):
+        above = float(counts @ (digamma(gamma + values) - digamma(gamma)))
+        below = float((sizes * (digamma(sizes * gamma + totals) - digamma(sizes * gamma))).sum())
+        gamma = float(np.clip(gamma * above / max(below, 1e-300), GAMMA_FLOOR, GAMMA_CAP))
+    return gamma, gamma in (GAMMA_FLOOR, GAMMA_CAP)
 
 
 def polya_alpha(

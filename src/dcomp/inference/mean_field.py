@@ -69,8 +69,14 @@ class MeanField:
         """Sweeps before the stopping rule is asked: the schedule must be in its last phase."""
         return max(self.gentle_sweeps, self.learn_after) + 2
 
-    def init(self, model: Model, observed: Observations, seed: int) -> State:
+    def init(
+        self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
+    ) -> State:
         """Even scores, loadings seeded by documents."""
+        if model.loadings.learned:
+            raise UnsupportedCombination(
+                "gamma='auto' is learned by gibbs and collapsed-gibbs; mean-field needs a number"
+            )
         counts = observed.counts
         gamma = model.loadings.per_feature(counts.n_features)
         if self.loadings == "map" and gamma.min() < 1:

@@ -46,7 +46,7 @@ def run(
     if max_iter < 1:
         raise InvalidParameter(f"max_iter must be at least 1; got {max_iter}")
     stopping = stopping or RelativeChange()
-    state = algorithm.init(model, observed, seed) if resume is None else resume.state
+    state = resume.state if resume else algorithm.init(model, observed, seed, executor)
     history: list[Info] = [] if resume is None else list(resume.history)
     reason = COMPLETE if algorithm.samples else LIMIT
     may_stop = not algorithm.samples

@@ -54,6 +54,10 @@ class Model(Protocol):
         """The same model with other hyper-parameters of the scores."""
         ...
 
+    def with_loadings(self, loadings: DirichletLoadings) -> Self:
+        """The same model with another prior of the loadings."""
+        ...
+
     def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
         """Per document, the terms of log p(w) that no parameter changes."""
         ...

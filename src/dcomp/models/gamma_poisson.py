@@ -141,6 +141,10 @@ class GammaPoisson:
         """The same model with other hyper-parameters of the scores."""
         return replace(self, scores=replace(self.scores, **changes))
 
+    def with_loadings(self, loadings: DirichletLoadings) -> GammaPoisson:
+        """The same model with another prior of the loadings."""
+        return replace(self, loadings=loadings)
+
     def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
         """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A).
 

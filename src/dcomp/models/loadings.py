@@ -20,19 +20,27 @@ from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_o
 class DirichletLoadings:
     """θ_k ~ Dirichlet(γ) per block; γ a number for all features or one per feature.
 
+    learned: whether a sampler learns γ; then it is one number for all features.
+
     >>> DirichletLoadings(0.5).per_feature(3)
     array([0.5, 0.5, 0.5])
     """
 
     gamma: FloatArray
+    learned: bool
 
-    def __init__(self, gamma: npt.ArrayLike = 0.5) -> None:
+    def __init__(self, gamma: npt.ArrayLike = 0.5, learned: bool = False) -> None:
         value = positive_array("gamma", gamma)
         if value.ndim > 1:
             raise InvalidParameter(
                 f"gamma must be a number or one number per feature; got shape {value.shape}"
             )
+        if learned and value.ndim:
+            raise InvalidParameter(
+                f"a learned gamma is one number for all features; got {value.size} numbers"
+            )
         object.__setattr__(self, "gamma", value)
+        object.__setattr__(self, "learned", bool(learned))
 
     __eq__ = equal_fields
 

@@ -45,7 +45,7 @@ class Draws:
     sweep: npt.NDArray[np.int64]  # (S): after which each draw was kept
     chains: tuple[int, ...]  # (C)
     best: int
-    hyper: Mapping[str, FloatArray]  # (C, S, K) each: the priors of the sweep
+    hyper: Mapping[str, FloatArray]  # (C, S, K) each, γ (C, S): the priors of the sweep
     log_joint: FloatArray  # (C, S): the objective of the sweep
     scores: npt.NDArray[np.float32] | None  # (C, S, I, K)
     Theta: npt.NDArray[np.float32] | None  # (C, S, J, K)

@@ -23,6 +23,7 @@ DIMENSIONS = {
     "alpha": ("component",),
     "beta": ("component",),
     "rho": ("component",),
+    "gamma": (),
 }
 
 

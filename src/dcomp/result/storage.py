@@ -71,6 +71,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         "version": VERSION,
         "model": fit.model.key,
         "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
+        "learn_gamma": fit.model.loadings.learned,
         "algorithm": {"name": fit.algorithm.name, **_options(fit.algorithm)},
         "sweep": fit.state.sweep,
         "reason": fit.reason,
@@ -231,7 +232,8 @@ def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source
     if set(hyper) != wanted:
         raise InvalidFile(f"{source}: model {cls.key} needs {', '.join(sorted(wanted))}")
     scores = cls.scores_type.build(len(arrays["alpha"]), **hyper, **manifest["scores"])
-    model: Model = cls(scores, DirichletLoadings(arrays["gamma"]))
+    learned = bool(manifest.get("learn_gamma", False))  # version 2 never did
+    model: Model = cls(scores, DirichletLoadings(arrays["gamma"], learned))
     return model
 
 

@@ -77,6 +77,7 @@ def _belongs(
         "Theta": (n.shape, np.float32, np.inf),
         "assignments": ((int(c.sum()),), np.uint16, K),
         "rho": ((K,), np.float64, 1.0),
+        "gamma": ((), np.float64, np.inf),
     }.get(name, ((K,), np.float64, np.inf))
     if array.shape != (*lead, *rest) or array.dtype != dtype:
         return False

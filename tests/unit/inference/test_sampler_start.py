@@ -1,0 +1,173 @@
+"""How a chain begins: from mean field, annealed; and what it may learn of the loadings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import dcomp
+from dcomp.data import Counts
+from dcomp.errors import InvalidParameter, UnsupportedCombination
+from dcomp.executors import LocalExecutor
+from dcomp.inference import CollapsedGibbs, Gibbs, MeanField
+from dcomp.inference.hyper import polya_gamma
+from dcomp.inference.sampler_start import HEAT, heated
+from dcomp.models import MODELS, DirichletLoadings, DirichletMultinomial, Observations
+from dcomp.result import fit
+from dcomp.validation import resolve_algorithm, resolve_model
+
+KEYS = ("DM", "GP", "CGP")
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Four components that are easy to tell apart."""
+    rng = np.random.default_rng(5)
+    Theta = np.kron(np.eye(4), np.full(15, 1.0)) + 0.02
+    scores = rng.dirichlet(np.full(4, 0.2), size=300)
+    rates = scores @ (Theta / Theta.sum(axis=1, keepdims=True))
+    return Counts.from_matrix(np.array([rng.multinomial(40, p) for p in rates]))
+
+
+def model_of(key, K=4):
+    return MODELS[key].build(K, alpha=0.3, gamma=0.05)
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs, CollapsedGibbs])
+@pytest.mark.parametrize("key", KEYS)
+def test_a_mean_field_start_is_near_a_mode(planted, key, algorithm):
+    observed = Observations.build(planted)
+    first = {}
+    for start in ("random", "mean-field"):
+        sampler = algorithm(start=start)
+        state = sampler.init(model_of(key), observed, 3)
+        _, info = sampler.step(observed, state, LocalExecutor(1))
+        first[start] = info.objective / planted.n_tokens
+    assert first["mean-field"] > first["random"] + 0.3
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs, CollapsedGibbs])
+def test_a_mean_field_start_does_not_depend_on_threads(planted, algorithm):
+    observed, sampler = Observations.build(planted), algorithm(start="mean-field")
+    states = [
+        sampler.finish(observed, sampler.init(model_of("GP"), observed, 3, LocalExecutor(n)))
+        for n in (1, 3)
+    ]
+    np.testing.assert_array_equal(states[0].c, states[1].c)
+    np.testing.assert_array_equal(states[0].n, states[1].n)
+    assert states[0].c.sum() == states[0].n.sum() == planted.n_tokens
+
+
+def test_mean_field_hands_over_what_it_has_learned(planted):
+    learning = DirichletMultinomial.build(4, alpha=1.0, gamma=0.05, learn_alpha=True)
+    state = CollapsedGibbs(start="mean-field").init(learning, Observations.build(planted), 0)
+    assert state.model.scores.learn_alpha
+    assert state.model.scores.alpha.sum() < 2  # planted: 0.8 in all
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_annealing_ends_at_the_model_itself(key):
+    model = model_of(key)
+    steps = [heated(model, sweep, 10) for sweep in (1, 5, 10, 11)]
+    strengths = [float(step.scores.alpha[0] / model.scores.alpha[0]) for step in steps]
+    assert strengths[0] == pytest.approx(HEAT)
+    assert strengths == sorted(strengths, reverse=True)
+    assert steps[-1] is model
+    gammas = [float(step.loadings.gamma / model.loadings.gamma) for step in steps]
+    np.testing.assert_allclose(gammas, strengths)
+    if key != "DM":
+        means = [float((step.scores.alpha / step.scores.beta)[0]) for step in steps]
+        np.testing.assert_allclose(means, means[0])
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs, CollapsedGibbs])
+def test_annealed_sweeps_are_freer_and_learn_nothing(planted, algorithm):
+    """The same seed: what differs is the heat."""
+    model = DirichletMultinomial.build(4, alpha=0.3, gamma=0.05, learn_alpha=True)
+    runs = {
+        anneal: fit(planted, model, algorithm(burn_in=30, anneal=anneal), max_iter=12)
+        for anneal in (0, 30)
+    }
+    early = {anneal: run.history.rows[3].objective for anneal, run in runs.items()}
+    assert early[30] < early[0]
+    np.testing.assert_array_equal(runs[30].model.scores.alpha, model.scores.alpha)
+    assert (runs[0].model.scores.alpha != model.scores.alpha).all()
+
+
+def test_an_annealed_chain_resumes_bit_for_bit(planted):
+    sampler, model = CollapsedGibbs(burn_in=10, anneal=8), model_of("CGP")
+    whole = fit(planted, model, sampler, max_iter=14)
+    part = fit(planted, model, sampler, max_iter=5)
+    assert (fit(planted, model, max_iter=14, resume=part).state.z == whole.state.z).all()
+
+
+def test_wrong_ways_to_begin():
+    with pytest.raises(InvalidParameter, match="start must be one of random, mean-field; got 'l"):
+        CollapsedGibbs(start="lda")
+    with pytest.raises(InvalidParameter, match=r"between 0 and burn_in = 10.*got 11"):
+        Gibbs(burn_in=10, anneal=11)
+    with pytest.raises(UnsupportedCombination, match="start= is an option of the samplers"):
+        resolve_algorithm("mean-field", model_of("DM"), start="random")
+
+
+def log_p(gamma, n, blocks):
+    """log p(n | γ), symmetric Dirichlets integrated out."""
+    value = (gammaln(gamma + n) - gammaln(gamma)).sum()
+    for g in np.unique(blocks):
+        total, own = gamma * (blocks == g).sum(), n[blocks == g].sum(axis=0)
+        value += (gammaln(total) - gammaln(total + own)).sum()
+    return value
+
+
+@pytest.mark.parametrize("blocks", [np.zeros(30, np.int32), np.repeat([0, 1, 2], 10)])
+def test_each_step_for_gamma_raises_its_likelihood(blocks):
+    rng = np.random.default_rng(0)
+    n = rng.poisson(rng.gamma(0.2, 20.0, size=(30, 4)))
+    for begin in (1e-3, 0.2, 30.0):
+        path = [begin]
+        for _ in range(200):
+            path.append(polya_gamma(path[-1], n, blocks.astype(np.int32), n_steps=1)[0])
+        values = np.array([log_p(gamma, n, blocks) for gamma in path])
+        assert (np.diff(values) > -1e-9 * abs(values[0])).all()
+        grid = np.exp(np.linspace(-4, 2, 200)) * path[-1]
+        assert values[-1] >= max(log_p(gamma, n, blocks) for gamma in grid) - 1e-6
+
+
+@pytest.mark.parametrize("algorithm", ["gibbs", "collapsed-gibbs"])
+def test_gamma_is_learned_on_request(algorithm):
+    """Loadings drawn with γ = 0.1: from a start of 5 it comes back."""
+    rng = np.random.default_rng(1)
+    truth = DirichletMultinomial.build(4, alpha=0.2, gamma=0.1)
+    features = dcomp.Counts.from_matrix(np.ones((1, 200), int)).features
+    counts, *_ = truth.simulate(features, np.full(300, 80), rng)
+    far = DirichletMultinomial.build(4, alpha=0.2).with_loadings(DirichletLoadings(5.0, True))
+    learned = fit(counts, far, resolve_algorithm(algorithm, far, max_iter=200), max_iter=200)
+    assert 0.05 < float(learned.model.loadings.gamma) < 0.2
+    still = fit(counts, truth, max_iter=3, tol=0, algorithm=CollapsedGibbs(burn_in=1))
+    assert float(still.model.loadings.gamma) == 0.1
+
+
+def test_a_learned_gamma_is_kept_drawn_saved_and_refused(tmp_path, planted):
+    model = dcomp.DCA(
+        4, algorithm="collapsed-gibbs", gamma="auto", max_iter=40, n_draws=5, verbose=0
+    )
+    fitted = model.fit(planted).fit_
+    assert fitted.draws.hyper["gamma"].shape == (1, 5)
+    dcomp.save(fitted, tmp_path / "a.dcomp")
+    again = dcomp.load(tmp_path / "a.dcomp")
+    assert again.model.loadings.learned
+    assert again.model.loadings.gamma == fitted.model.loadings.gamma
+    np.testing.assert_array_equal(again.draws.hyper["gamma"], fitted.draws.hyper["gamma"])
+    resumed = fit(planted, again.model, max_iter=50, resume=again)
+    direct = fit(planted, fitted.model, max_iter=50, resume=fitted)
+    assert resumed.model.loadings.gamma == direct.model.loadings.gamma
+    with pytest.raises(UnsupportedCombination, match="mean-field needs a number"):
+        dcomp.LDA(2, gamma="auto", verbose=0).fit(planted)
+    with pytest.raises(InvalidParameter, match="one number for all features; got 2"):
+        DirichletLoadings([0.1, 0.2], learned=True)
+    with pytest.raises(InvalidParameter, match="gamma must be 'empirical', 'auto'"):
+        resolve_model("DM", planted, 2, gamma="learned")
+    assert (
+        not MeanField().init(model_of("DM"), Observations.build(planted), 0).model.loadings.learned
+    )
