@@ -2,8 +2,10 @@
 
     pip install ".[benchmark]" && python benchmarks/collapsed_gibbs.py
 
-Sweeps per second; the time to reach the training log joint that tomotopy ends with (computed by one
-formula from both assignments); held-out perplexity by the neutral scorer; peak memory.
+Seconds per sweep, sweeps of the two in turn; the time to reach, for good, the training log joint
+(one formula for both assignments) and the neutral held-out perplexity that tomotopy has after its
+last sweep, from a random start like tomotopy's and from mean field; peak memory; and what CGP costs
+beside GP.
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ from dcomp import _core
 from dcomp.data import halves, train_test
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs
-from dcomp.models import DirichletMultinomial, Observations
+from dcomp.models import (
+    ConditionalGammaPoisson,
+    DirichletMultinomial,
+    GammaPoisson,
+    Observations,
+)
 
 ALPHA, ETA = 0.1, 0.01
 RESULTS = Path(__file__).parent / "results"
@@ -63,31 +70,80 @@ def tomotopy_tables(model, train: dcomp.Counts, K: int) -> tuple[np.ndarray, np.
     return c, n
 
 
+def test_perplexity(n: np.ndarray, test: tuple) -> float:
+    return perplexity((n + ETA).T, np.full(n.shape[1], ALPHA), *test)
+
+
+class Dcomp:
+    """Our chain, a sweep at a time; only the sweeps and the start are timed."""
+
+    def __init__(self, train: dcomp.Counts, K: int, threads: int, start: str = "random") -> None:
+        self.observed, self.executor = Observations.build(train), LocalExecutor(threads)
+        self.algorithm = CollapsedGibbs(burn_in=10**9, start=start)
+        self.n_tokens = train.n_tokens
+        model = DirichletMultinomial.build(K, alpha=ALPHA, gamma=ETA)
+        began = time.perf_counter()
+        self.state = self.algorithm.init(model, self.observed, 0, self.executor)
+        self.seconds, self.joints = [time.perf_counter() - began], [-np.inf]
+
+    def sweep(self, times: int = 1) -> None:
+        for _ in range(times):
+            began = time.perf_counter()
+            self.state, info = self.algorithm.step(self.observed, self.state, self.executor)
+            self.seconds.append(time.perf_counter() - began)
+            self.joints.append(info.objective / self.n_tokens)
+
+    def n(self) -> np.ndarray:
+        return self.algorithm.finish(self.observed, self.state).n
+
+
+class Tomotopy:
+    def __init__(self, train: dcomp.Counts, K: int, threads: int) -> None:
+        self.model, self.train, self.K, self.threads = tomotopy_model(train, K), train, K, threads
+        self.model.train(0, workers=threads)
+        self.seconds: list[float] = []
+
+    def sweep(self, times: int = 1) -> None:
+        began = time.perf_counter()
+        self.model.train(times, workers=self.threads)
+        self.seconds += [(time.perf_counter() - began) / times] * times
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        return tomotopy_tables(self.model, self.train, self.K)
+
+
+def for_good(values: list[float], goal: float) -> int | None:
+    """The first place from which all values are at least the goal."""
+    below = [place for place, value in enumerate(values) if value < goal]
+    first = below[-1] + 1 if below else 0
+    return first if first < len(values) else None
+
+
+def time_to_goals(chain: Dcomp, sweeps: int, joint: float, goal: float, test: tuple) -> str:
+    """Sweeps until both goals are met, at most `sweeps`; perplexity is looked at now and then."""
+    looks: list[tuple[int, float]] = []
+    while len(chain.joints) <= sweeps:
+        chain.sweep(5)
+        if len(chain.joints) % 10 == 1:
+            looks.append((len(chain.joints), test_perplexity(chain.n(), test)))
+            if chain.joints[-1] > joint and looks[-1][1] < goal and len(looks) > 3:
+                break
+    clock = np.cumsum(chain.seconds)
+    at_joint = for_good(chain.joints, joint)
+    at_goal = for_good([-value for _, value in looks], -goal)
+    words = ["not reached" if at_joint is None else f"{clock[at_joint]:.1f} s"]
+    words.append("not reached" if at_goal is None else f"{clock[looks[at_goal][0] - 1]:.1f} s")
+    return " | ".join([*words, f"{looks[-1][1]:.0f}"])
+
+
 def run_tomotopy(train, K, threads, sweeps):
-    model = tomotopy_model(train, K)
-    model.train(0, workers=threads)
-    seconds = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for _ in range(sweeps // 5):
-            started = time.perf_counter()
-            model.train(5, workers=threads)
-            seconds += [(time.perf_counter() - started) / 5] * 5
-    c, n = tomotopy_tables(model, train, K)
-    return seconds, neutral_joint(train, c, n), n
+    Tomotopy(train, K, threads).sweep(sweeps)
 
 
 def run_dcomp(train, K, threads, sweeps):
-    model = DirichletMultinomial.build(K, alpha=ALPHA, gamma=ETA)
-    observed, executor = Observations.build(train), LocalExecutor(threads)
-    algorithm = CollapsedGibbs(burn_in=10**9)
-    state, seconds, joints = algorithm.init(model, observed, 0), [], []
-    for _ in range(sweeps):
-        started = time.perf_counter()
-        state, info = algorithm.step(observed, state, executor)
-        seconds.append(time.perf_counter() - started)
-        joints.append(info.objective / train.n_tokens)
-    return seconds, np.array(joints), algorithm.finish(observed, state).n
+    chain = Dcomp(train, K, threads)
+    chain.sweep(sweeps)
+    chain.n()
 
 
 MEMORY = """
@@ -114,18 +170,62 @@ def problem() -> tuple[dcomp.Counts, tuple]:
     return train, (first.to_scipy(), second.to_scipy())
 
 
-def compare(train, test, K: int, threads: int, sweeps: int) -> list[str]:
-    theirs, goal, their_n = run_tomotopy(train, K, threads, sweeps)
-    ours, joints, our_n = run_dcomp(train, K, threads, 2 * sweeps)
-    reached = np.flatnonzero(joints >= goal)
-    when = f"{np.cumsum(ours)[reached[0]]:.1f} s" if len(reached) else "not reached"
-    their_p = perplexity((their_n + ETA).T, np.full(K, ALPHA), *test)
-    our_p = perplexity((our_n + ETA).T, np.full(K, ALPHA), *test)
-    a, b = np.median(theirs[sweeps // 2 :]), np.median(ours[sweeps // 2 : sweeps])
-    return [
-        f"| {K} | {threads} | {a:.3f} | {b:.3f} | {a / b:.2f} | {np.sum(theirs):.1f} s | {when} "
-        f"| {their_p:.0f} | {our_p:.0f} |"
+def compare(train, test, K: int, threads: int, sweeps: int) -> str:
+    theirs, ours = Tomotopy(train, K, threads), Dcomp(train, K, threads)
+    for _ in range(sweeps // 5):
+        theirs.sweep(5)
+        if len(ours.joints) <= 100:
+            ours.sweep(5)
+    own = np.array(ours.seconds[1:])  # without the start
+    half = len(own) // 2
+    ratios = np.array(theirs.seconds)[half : len(own)] / own[half:]
+    low, ratio, high = np.percentile(ratios, [10, 50, 90])
+    c, n = theirs.tables()
+    joint, goal = neutral_joint(train, c, n), test_perplexity(n, test)
+    lines = [
+        f"| {K} | {threads} | {np.median(theirs.seconds[half:]):.3f} "
+        f"| {np.median(own[half:]):.3f} | **{ratio:.2f}** ({low:.2f}–{high:.2f}) "
+        f"| {np.sum(theirs.seconds):.1f} s | {goal:.0f} "
     ]
+    for start in ("random", "mean-field"):
+        chain = Dcomp(train, K, threads, start)
+        lines.append(f"| {start} | {time_to_goals(chain, 2 * sweeps, joint, goal, test)} ")
+    return "".join(lines) + "|"
+
+
+def cost_of_zeros(train, K: int, sweeps: int = 12) -> str:
+    """Seconds per sweep of DM, GP with one rate, GP with K rates, CGP: sweeps in turn."""
+    beta = ALPHA * K * train.n_docs / train.n_tokens
+    rates = beta * np.linspace(0.9, 1.1, K)
+    common = {"alpha": ALPHA, "gamma": ETA}
+    models = {
+        "GP, one β": GammaPoisson.build(K, beta=beta, **common),
+        "GP, K of them": GammaPoisson.build(K, beta=rates, **common),
+        "CGP": ConditionalGammaPoisson.build(K, beta=rates, rho=0.5, **common),
+    }
+    observed, executor = Observations.build(train), LocalExecutor(1)
+    algorithm = CollapsedGibbs(burn_in=10**9)
+    states = {name: algorithm.init(model, observed, 0) for name, model in models.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in models}
+    for _ in range(sweeps):
+        for name in models:
+            began = time.perf_counter()
+            states[name], _ = algorithm.step(observed, states[name], executor)
+            seconds[name].append(time.perf_counter() - began)
+    middle = {name: float(np.median(values[2:])) for name, values in seconds.items()}
+    words = ", ".join(f"{name} {value:.3f} s" for name, value in middle.items())
+    ratios = [middle["CGP"] / middle[name] for name in list(middle)[:2]]
+    return (
+        f"K = {K}, 1 thread: {words}; CGP is {ratios[1]:.2f} times GP ({ratios[0]:.2f} with one β)."
+    )
+
+
+HEAD = [
+    "| K | threads | tomotopy s/sweep | dcomp s/sweep | ratio (10–90 %) | tomotopy's whole run "
+    "| its perplexity | start | to its joint | to its perplexity | perplexity "
+    "| start | to its joint | to its perplexity | perplexity |",
+    "|" + "---|" * 15,
+]
 
 
 def main() -> None:
@@ -134,28 +234,31 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--sweeps", type=int, default=200)
     args = parser.parse_args()
+    warnings.simplefilter("ignore")
     train, test = problem()
     lines = [
         "# Collapsed Gibbs on 20 Newsgroups against tomotopy",
         "",
         machine(),
         "",
-        f"alpha = {ALPHA}, eta = {ETA}, both fixed; {args.sweeps} sweeps of tomotopy, twice as "
-        "many of dcomp. Medians over the second half of the first; perplexities at the ends.",
+        f"{train.n_docs} documents, {train.n_tokens} tokens; alpha = {ALPHA}, eta = {ETA}, both "
+        f"fixed; {args.sweeps} sweeps of tomotopy. Seconds per sweep: medians, sweeps in turn.",
         "",
-        "| K | threads | tomotopy s/sweep | dcomp s/sweep | ratio | tomotopy's whole run "
-        "| dcomp at tomotopy's joint | perplexity tomotopy | perplexity dcomp |",
-        "|---|---|---|---|---|---|---|---|---|",
+        *HEAD,
     ]
     for K in args.k:
         for threads in args.threads:
-            lines += compare(train, test, K, threads, args.sweeps)
+            lines.append(compare(train, test, K, threads, args.sweeps))
             print(lines[-1], flush=True)
     for K in args.k:
         theirs, ours = peak_memory("run_tomotopy", K), peak_memory("run_dcomp", K)
-        lines.append(
-            f"\nK = {K}: memory above the corpus, tomotopy {theirs:.0f} MiB, dcomp {ours:.0f}."
-        )
+        lines += [
+            "",
+            f"K = {K}: memory above the corpus, tomotopy {theirs:.0f} MiB, dcomp {ours:.0f}.",
+        ]
+        print(lines[-1], flush=True)
+    for K in [k for k in args.k if k < 500]:
+        lines += ["", cost_of_zeros(train, K)]
         print(lines[-1], flush=True)
     (RESULTS / "collapsed_gibbs.md").write_text("\n".join(lines) + "\n")
 

@@ -26,8 +26,11 @@ from dcomp.inference.sampling import PriorArguments, empty_record, score_weights
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 
-PARTS = 8
 SMALL = 100_000  # tokens
+# Parts of documents and of features by number of tokens: more of them let more threads help, and
+# cut a feature's tokens into shorter runs.
+PARTS = ((10_000_000, 8), (100_000_000, 16))
+MOST_PARTS = 32
 MANY = 512  # by measurement: components from which a sweep follows the documents' own components
 
 
@@ -87,7 +90,7 @@ class CollapsedGibbs:
     def sampler(self, model: Model, observed: Observations) -> Any:
         """The native sampler: tokens in their order, with room for the counts."""
         counts = observed.counts
-        parts = 1 if self.is_exact(counts.n_tokens) else PARTS
+        parts = 1 if self.is_exact(counts.n_tokens) else parts_of(counts.n_tokens)
         features = counts.features
         return _core.CollapsedSampler(
             observed.corpus,
@@ -211,6 +214,15 @@ class CollapsedGibbs:
             cache.sampler.count(state.z)
         c, n = _read(cache.sampler, state.model, observed)
         return replace(state, c=c, n=n, cache=None)
+
+
+def parts_of(n_tokens: int) -> int:
+    """Into how many parts documents and features are cut, on every machine.
+
+    >>> parts_of(4_000_000), parts_of(20_000_000), parts_of(10**9)
+    (8, 16, 32)
+    """
+    return next((parts for limit, parts in PARTS if n_tokens < limit), MOST_PARTS)
 
 
 @dataclass
