@@ -79,7 +79,15 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     capped = fit.history.rows[-1].capped
     if capped:
         lines.append(f"held at a limit: {', '.join(capped)}")
+    lines.append(_negligible(fit))
     return lines
+
+
+def _negligible(fit: Fit) -> str:
+    found = fit.negligible_scores()
+    # Worth a word only where most scores are kept for nothing (BJ06 IV.B).
+    hint = "; CGP can make them exactly zero" if found.zero is None and found.share >= 0.5 else ""
+    return f"{found}{hint}"
 
 
 _ENDS = {"limit": "stopped at the limit of sweeps", "callback": "stopped by a callback"}
@@ -111,6 +119,11 @@ def _draws(fit: Fit) -> dict[str, Any] | None:
         return None
     kept = fit.kept
     return {"chains": kept.n_chains, "draws": kept.n_draws, "of": kept.of, "bytes": kept.nbytes}
+
+
+def _negligible_record(fit: Fit) -> dict[str, float | None]:
+    found = fit.negligible_scores()
+    return {"share": found.share, "below_words": found.threshold, "zero": found.zero}
 
 
 def recorded_sweeps(fit: Fit) -> int:
@@ -155,6 +168,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
         "priors": {name: values.tolist() for name, values in priors(fit).items()},
         "learned": list(fit.model.scores.learned),
+        "negligible_scores": _negligible_record(fit),
         "components": [
             {
                 "component": k,

@@ -10,12 +10,14 @@ from dcomp.data.convert import as_counts
 from dcomp.data.counts import Counts
 from dcomp.data.datasets import docstrings
 from dcomp.data.features import FeatureSpace
+from dcomp.data.sequences import Sequences
 from dcomp.data.split import halves, train_test
 from dcomp.data.text import bag, english_stop_words, tokenize
 
 __all__ = [
     "Counts",
     "FeatureSpace",
+    "Sequences",
     "as_counts",
     "bag",
     "docstrings",

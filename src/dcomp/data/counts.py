@@ -16,6 +16,7 @@ from scipy.special import gammaln
 from dcomp.data import frames, longform
 from dcomp.data.canonical import Rows, as_table, canonical_rows, compressed, rows_ascend
 from dcomp.data.features import FeatureSpace, frozen_array
+from dcomp.data.sequences import Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
 
 _CHUNK = 1 << 18  # bounds the float64 temporaries of a sum over entries
@@ -25,9 +26,14 @@ _CHUNK = 1 << 18  # bounds the float64 temporaries of a sum over entries
 class Counts:
     """Counts w of I documents (rows) by J features (columns), in compressed rows; immutable.
 
-    Make one with `from_matrix`, `from_frame`, `from_table`, `from_tokens` or `as_counts`.
+    Make one with `from_matrix`, `from_frame`, `from_table`, `from_tokens`, `from_ids` or
+    `as_counts`.
     The arrays are read-only and canonical: columns ascend within a row, none repeats, no zeros.
     They share memory with the input where it has that form already.
+
+    Counts made from tokens remember their reading order in `sequences` (4 bytes per token). It goes
+    along with documents and features that are selected, moved or renamed; what splits documents
+    leaves it behind. Equality and fingerprint are of the bag alone, which is all that a model sees.
 
     >>> counts = Counts.from_matrix([[2, 0, 1], [0, 0, 3]], feature_names=["a", "b", "c"])
     >>> counts.doc_totals.tolist(), counts.feature_totals.tolist()
@@ -39,6 +45,7 @@ class Counts:
     data: NDArray[np.int32]  # (nnz,)
     features: FeatureSpace
     doc_ids: tuple[str, ...] | None = None
+    sequences: Sequences | None = None  # the reading order, where there is one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -53,6 +60,9 @@ class Counts:
         # Native code reads these arrays unchecked, so nothing malformed may get past here.
         if not self._well_formed():
             raise InvalidCounts("the arrays are not canonical compressed rows; use Counts.from_*")
+        order = self.sequences
+        if order is not None and not order.is_of(self.indptr, self.indices, self.data):
+            raise InvalidCounts("sequences must hold the tokens of each document; they do not")
 
     def _well_formed(self) -> bool:
         indptr, indices, data = self.indptr, self.indices, self.data
@@ -160,20 +170,44 @@ found -1 at document 'd17', feature 'the'
     ) -> Counts:
         """Count the tokens of each document, given as a list of strings.
 
-        A `vocabulary` fixes the features and their order, and tokens outside it are dropped;
-        without one, the features are all distinct tokens, sorted.
+        A `vocabulary` fixes the features and their order, and tokens outside it are not counted;
+        without one, the features are all distinct tokens, sorted. `sequence` has the reading order.
 
-        >>> Counts.from_tokens([["b", "a", "b"], []]).to_scipy().toarray().tolist()
-        [[1, 2], [0, 0]]
+        >>> counts = Counts.from_tokens([["b", "a", "b"], []])
+        >>> counts.to_scipy().toarray().tolist(), counts.sequence(0).tolist()
+        ([[1, 2], [0, 0]], [1, 0, 1])
         """
         ids = None if doc_ids is None else list(doc_ids)
         return cls._from_long(longform.from_token_lists(docs, vocabulary, ids))
 
     @classmethod
+    def from_ids(
+        cls,
+        docs: Iterable[ArrayLike],
+        *,
+        n_features: int | None = None,
+        feature_names: Iterable[object] | None = None,
+        doc_ids: Iterable[object] | None = None,
+        blocks: Iterable[Hashable] | ArrayLike | None = None,
+    ) -> Counts:
+        """Count the features of each document, given as a list or array of their numbers from 0.
+
+        The features are as many as `n_features` or the names say, else up to the largest number.
+        -1 marks a position that is no feature: it keeps its place in `sequence` and is not counted.
+
+        >>> counts = Counts.from_ids([[2, 0, -1, 2], []])
+        >>> counts.to_scipy().toarray().tolist(), counts.sequence(0).tolist()
+        ([[1, 0, 2], [0, 0, 0]], [2, 0, -1, 2])
+        """
+        long = longform.from_id_lists(docs, n_features, feature_names, doc_ids, blocks)
+        return cls._from_long(long)
+
+    @classmethod
     def _from_long(cls, long: longform.LongForm) -> Counts:
-        return cls.from_matrix(
+        counts = cls.from_matrix(
             long.matrix, feature_names=long.feature_names, doc_ids=long.doc_ids, blocks=long.blocks
         )
+        return counts if long.sequences is None else replace(counts, sequences=long.sequences)
 
     @property
     def n_docs(self) -> int:
@@ -284,6 +318,29 @@ found -1 at document 'd17', feature 'the'
         """
         return f"document {i}" if self.doc_ids is None else self.doc_ids[i]
 
+    def sequence(self, i: int) -> NDArray[np.int32]:
+        """Give the features of document `i` in reading order, x of BJ06 III.A; bag(x) is row i.
+
+        Tokens that are no feature, such as stop words, keep their places as -1.
+
+        >>> Counts.from_tokens([["to", "be", "or"]], vocabulary=["be", "to"]).sequence(0)
+        array([ 1,  0, -1], dtype=int32)
+        """
+        if self.sequences is None:
+            raise InvalidCounts(
+                "these counts have no reading order: they were not made from tokens or text, "
+                "or were split since"
+            )
+        return self.sequences.of_document(i)
+
+    def without_order(self) -> Counts:
+        """Give the same counts without the reading order, to have its memory back.
+
+        >>> Counts.from_tokens([["a"]]).without_order().sequences is None
+        True
+        """
+        return self if self.sequences is None else replace(self, sequences=None)
+
     def to_scipy(self) -> sparse.csr_array:
         """Give the counts as a scipy array of int32 that shares these read-only buffers.
 
@@ -295,11 +352,8 @@ found -1 at document 'd17', feature 'the'
         matrix.has_canonical_format = True
         return matrix  # type: ignore[no-any-return]
 
-    def _with_matrix(self, matrix: Any, features: FeatureSpace) -> Counts:
-        return Counts(matrix.indptr, matrix.indices, matrix.data, features, self.doc_ids)
-
     def rows(self, selection: Any) -> Counts:
-        """Choose documents by slice, positions or mask; ids go along.
+        """Choose documents by slice, positions or mask; ids and the reading order go along.
 
         >>> Counts.from_matrix([[1], [2], [3]]).rows([2, 0]).data.tolist()
         [3, 1]
@@ -313,7 +367,8 @@ found -1 at document 'd17', feature 'the'
         if ids is not None:
             ids = tuple(ids[i] for i in chosen.tolist())
         matrix: Any = self.to_scipy()[chosen]
-        return Counts(matrix.indptr, matrix.indices, matrix.data, self.features, ids)
+        order = None if self.sequences is None else self.sequences.rows(chosen)
+        return Counts(matrix.indptr, matrix.indices, matrix.data, self.features, ids, order)
 
     def columns(self, selection: ArrayLike | slice) -> Counts:
         """Choose features by slice, positions (each once) or mask; every document stays.
@@ -325,18 +380,20 @@ found -1 at document 'd17', feature 'the'
         chosen = np.arange(self.n_features)[chooser]
         position = np.full(self.n_features, -1, np.int32)
         position[chosen] = np.arange(chosen.size, dtype=np.int32)
-        return self._with_matrix(self._moved(position, chosen.size), self.features.select(chosen))
+        return self._moved(position, self.features.select(chosen))
 
-    def _moved(self, position: NDArray[np.int32], n_features: int) -> Any:
+    def _moved(self, position: NDArray[np.int32], features: FeatureSpace) -> Counts:
         """Move feature j to position[j], or drop it where that is -1."""
         moved = position[self.indices]
         kept = moved >= 0
         before = np.zeros(self.nnz + 1, np.int64)
         np.cumsum(kept, out=before[1:])
         parts = Rows(before[self.indptr], moved[kept], self.data[kept])
-        matrix = compressed(parts, (self.n_docs, max(n_features, 1)))
+        matrix = compressed(parts, (self.n_docs, max(features.n_features, 1)))
         matrix.sort_indices()
-        return matrix
+        order = None if self.sequences is None else self.sequences.moved(position)
+        ids = self.doc_ids
+        return Counts(matrix.indptr, matrix.indices, matrix.data, features, ids, order)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -367,8 +424,8 @@ found -1 at document 'd17', feature 'the'
         """Reorder the columns to another feature space; also give the number of tokens dropped.
 
         Features are matched by block and name; those that are missing here become zero columns,
-        and those that the other space lacks are dropped. Without names on both sides, columns
-        are matched by position and their number must be the same.
+        and those that the other space lacks are dropped (-1 in `sequence`). Without names on both
+        sides, columns are matched by position and their number must be the same.
 
         >>> counts = Counts.from_matrix([[1, 2]], feature_names=["a", "b"])
         >>> aligned, dropped = counts.aligned_to(FeatureSpace.build(2, ["b", "c"]))
@@ -377,8 +434,7 @@ found -1 at document 'd17', feature 'the'
         """
         if features == self.features:
             return self, 0
-        matrix = self._moved(self.features.positions_in(features), features.n_features)
-        aligned = self._with_matrix(matrix, features)
+        aligned = self._moved(self.features.positions_in(features), features)
         return aligned, self.n_tokens - aligned.n_tokens
 
     def drop_rare(self, min_count: int = 4, min_docs: int = 3) -> Counts:
@@ -432,7 +488,8 @@ found -1 at document 'd17', feature 'the'
 
     def __reduce__(self) -> tuple[type[Counts], tuple[Any, ...]]:
         # A restored array is writeable again unless the constructor freezes it.
-        return Counts, (self.indptr, self.indices, self.data, self.features, self.doc_ids)
+        parts = (self.indptr, self.indices, self.data)
+        return Counts, (*parts, self.features, self.doc_ids, self.sequences)
 
     def __repr__(self) -> str:
         share = 100 * self.nnz / (self.n_docs * self.n_features)

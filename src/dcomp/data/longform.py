@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from dcomp.data.canonical import Rows, compressed, whole_numbers
+from dcomp.data.canonical import LIMIT, Rows, compressed, whole_numbers
+from dcomp.data.sequences import Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
 
 
@@ -23,9 +24,10 @@ class LongForm(NamedTuple):
     """
 
     matrix: Any
-    feature_names: Sequence[str]
-    doc_ids: Sequence[str] | None
-    blocks: Sequence[Hashable] | None
+    feature_names: Sequence[object] | None
+    doc_ids: Sequence[object] | None
+    blocks: Iterable[Hashable] | ArrayLike | None
+    sequences: Sequences | None = None  # the tokens in reading order, where they came in one
 
 
 def from_columns(
@@ -137,7 +139,7 @@ def from_token_lists(
             if fixed is None:
                 codes.extend(map(index.__getitem__, doc))
             else:
-                codes.extend([fixed[token] for token in doc if token in fixed])
+                codes.extend([fixed.get(token, -1) for token in doc])
         except TypeError as error:
             raise InvalidCounts(f"tokens must be strings; document {i}: {error}") from None
         ends.append(len(codes))
@@ -148,16 +150,68 @@ def from_token_lists(
         if wrong is not None:
             raise InvalidCounts(f"tokens must be strings; found {wrong!r}")
         columns, names = _sort_features(columns, names, in_blocks=False)
-    ones = np.ones(columns.size, np.int32)
     shape = (len(ends) - 1, len(names))
     if 0 in shape:
         raise InvalidCounts(
             "there must be at least one document and one token; "
             f"found {shape[0]} documents and {shape[1]} distinct tokens"
         )
-    rows = Rows(np.array(ends, np.int64), columns.astype(np.int32), ones)
+    sequences = Sequences(np.array(ends, np.int64), columns.astype(np.int32))
     ids = None if doc_ids is None else [str(name) for name in doc_ids]
-    return LongForm(compressed(rows, shape), names, ids, None)
+    return LongForm(_counted(sequences, len(names)), names, ids, None, sequences)
+
+
+def _counted(sequences: Sequences, n_features: int) -> Any:
+    starts, features = sequences.bag()
+    ones = np.ones(features.size, np.int32)
+    return compressed(Rows(starts, features, ones), (sequences.n_docs, n_features))
+
+
+def from_id_lists(
+    docs: Iterable[ArrayLike],
+    n_features: int | None,
+    feature_names: Iterable[object] | None,
+    doc_ids: Iterable[object] | None,
+    blocks: Iterable[Hashable] | ArrayLike | None,
+) -> LongForm:
+    """Count feature numbers; there are as many features as names, or up to the largest number.
+
+    >>> from_id_lists([[1, 0, 1]], None, None, None, None).matrix.toarray().tolist()
+    [[1, 2]]
+    """
+    parts = [_ids(doc, i) for i, doc in enumerate(docs)]
+    starts = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([part.size for part in parts], out=starts[1:])
+    tokens = np.concatenate(parts) if parts else np.zeros(0, np.int32)
+    names = None if feature_names is None else list(feature_names)
+    if n_features is None:
+        n_features = int(tokens.max(initial=-1)) + 1 if names is None else len(names)
+    if not (parts and n_features >= 1):
+        raise InvalidCounts(
+            "there must be at least one document and one feature; "
+            f"found {len(parts)} documents and {n_features} features"
+        )
+    if tokens.max(initial=-1) >= n_features:
+        raise InvalidCounts(
+            f"feature numbers must be below the number of features, {n_features}; "
+            f"found {tokens.max()}"
+        )
+    sequences = Sequences(starts, tokens)
+    ids = None if doc_ids is None else list(doc_ids)
+    return LongForm(_counted(sequences, n_features), names, ids, blocks, sequences)
+
+
+def _ids(doc: ArrayLike, i: int) -> NDArray[np.int32]:
+    values = np.asarray(doc)
+    if not values.size and values.ndim == 1:
+        return np.zeros(0, np.int32)  # an empty list has a type of no meaning
+    good = values.ndim == 1 and values.dtype.kind in "iu"
+    if not good or values.min() < -1 or values.max() >= LIMIT:
+        raise InvalidCounts(
+            "every document must be a list of feature numbers from 0, or -1 for what is no "
+            f"feature; document {i} is not"
+        )
+    return values.astype(np.int32)
 
 
 _TOKENISE = "tokenise the text first, with dcomp.data.tokenize, or count words with dcomp.data.bag"

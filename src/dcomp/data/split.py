@@ -16,7 +16,8 @@ def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts
     """Send every token to the first part with probability `fraction`, else to the second.
 
     Tokens are independent, so that Poisson counts give two independent Poisson parts. Both parts
-    keep all documents and features. The seed alone decides, on every platform.
+    keep all documents and features, but not the reading order. The seed alone decides, on every
+    platform.
 
     >>> first, second = halves(Counts.from_matrix([[40, 2]]), fraction=0.5, seed=1)
     >>> first.n_tokens + second.n_tokens

@@ -57,10 +57,13 @@ def bag(
     None), appear `min_count` times or
     more, in `min_docs` texts or more and in `max_docs` texts or fewer (a float up to 1.0 is a
     share of the texts, an int a number of them). A text left without words keeps its row.
+    `Counts.sequence` has the words in reading order, -1 for those not kept: as `tokenize` has them.
 
     >>> counts = bag(["The cat sat.", "A cat and a dog!"])
     >>> counts.features.names, counts.to_scipy().toarray().tolist()
     (('cat', 'dog', 'sat'), [[1, 0, 1], [1, 1, 0]])
+    >>> counts.sequence(1)
+    array([-1,  0, -1, -1,  1], dtype=int32)
     """
     if isinstance(texts, str):
         raise InvalidCounts("texts must be a sequence of texts; found one string")

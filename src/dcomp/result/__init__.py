@@ -2,6 +2,7 @@
 
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit, fit
+from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
 from dcomp.result.storage import load, save
 from dcomp.result.tables import Assignments, TopFeatures, WordTable
@@ -11,6 +12,7 @@ __all__ = [
     "Assignments",
     "Draws",
     "Fit",
+    "NegligibleScores",
     "Provenance",
     "TopFeatures",
     "Trace",

@@ -36,6 +36,7 @@ from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.loadings import column_totals
 from dcomp.result.draws import Draws
+from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
 from dcomp.result.tables import Assignments, TopFeatures, WordTable
 from dcomp.result.trace import Trace
@@ -143,9 +144,12 @@ class Fit:
             n_threads=LocalExecutor.from_jobs(n_jobs).n_threads,
         )
 
-    def assignments(self, X: Any) -> Assignments:
+    def assignments(self, X: Any, *, draws: bool = False) -> Assignments:
         """The component of each token at the last sweep of a collapsed sampler, for the counts
         that were fitted: tokens by document, then by feature.
+
+        Where X has a reading order, `Assignments.in_order` follows it. With `draws`, components
+        are those of all kept draws, (chain, draw, token).
 
         >>> import dcomp
         >>> X = [[2, 0, 1], [0, 1, 0]]
@@ -153,6 +157,10 @@ class Fit:
         >>> tokens = sampled.assignments(X)
         >>> tokens.document.tolist(), tokens.feature.tolist(), len(tokens.component)
         ([0, 0, 0, 1], [0, 0, 2, 1], 4)
+        >>> text = [["cat", "and", "dog"], ["cat"]]
+        >>> fitted = dcomp.LDA(1, algorithm="collapsed-gibbs", max_iter=9, verbose=0).fit(text).fit_
+        >>> fitted.assignments(text).in_order(0)
+        (array([1, 0, 2], dtype=int32), array([0, 0, 0], dtype=int32))
         """
         if not isinstance(self.algorithm, CollapsedGibbs) or self.state.z is None:
             raise UnsupportedCombination(
@@ -161,6 +169,12 @@ class Fit:
             )
         counts, _ = as_counts(X).aligned_to(self.features)
         _check_same_data(self, Provenance.of(counts), "a fit has assignments")
+        if draws:
+            if self.draws.assignments is None:
+                raise InvalidParameter(
+                    "no assignments are among the kept draws: fit with draws_of='assignments'"
+                )
+            return Assignments.build(counts, self.draws.assignments)
         z = self.algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
         return Assignments.build(counts, z)
 
@@ -210,6 +224,29 @@ class Fit:
         if recorded is not None and recorded.count:
             value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
         return read_only(value.astype(self.dtype))
+
+    def negligible_scores(
+        self, threshold: float | None = None, *, unit: str = "words"
+    ) -> NegligibleScores:
+        """How many scores of the training documents are negligible: the case for CGP, BJ06 IV.B.
+
+        unit "words": the component is expected to explain fewer than `threshold` words of the
+        document, c_ik of BJ06 VI; 0.01 unless given, below which BJ06 IX takes a component to
+        be absent. An empty document has no words of any component.
+        unit "normalised": the posterior probability that the normalised score is less than
+        `threshold`, 1e-8 unless given (BJ06 IV.B), given c of the last sweep.
+
+        Under CGP `zero` adds the posterior probability that a score is exactly zero.
+
+        >>> from dcomp.models import DirichletMultinomial
+        >>> X, model = [[30, 20, 0, 0], [0, 0, 25, 35]], DirichletMultinomial.build(2, alpha=0.01)
+        >>> result = fit(X, model)
+        >>> print(result.negligible_scores())
+        50 % of scores are negligible (under 0.01 expected words)
+        >>> print(result.negligible_scores(unit="normalised"))  # each m has a Beta(0.01, ...)
+        44 % of scores are negligible (under 1e-08 once normalised)
+        """
+        return NegligibleScores.build(self.state, self._total_exposure, threshold, unit)
 
     @property
     def _total_exposure(self) -> FloatArray:

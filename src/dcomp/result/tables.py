@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.data import Counts, FeatureSpace
-from dcomp.errors import InvalidParameter
+from dcomp.data import Counts, FeatureSpace, Sequences
+from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
 from dcomp.models.arrays import FloatArray, read_only
@@ -84,27 +84,64 @@ class WordTable:
 class Assignments:
     """Every token with its component: by document, then by feature, one row per occurrence.
 
-    >>> counts = Counts.from_matrix([[2, 1], [0, 1]], feature_names=["cat", "dog"])
+    >>> counts = Counts.from_tokens([["cat", "dog", "cat"], ["dog"]])
     >>> tokens = Assignments.build(counts, np.array([0, 1, 1, 0], np.uint16))
     >>> tokens.of_document(0)
     (array([0, 0, 1], dtype=int32), array([0, 1, 1], dtype=uint16))
+    >>> tokens.in_order(0)
+    (array([0, 1, 0], dtype=int32), array([0, 1, 1], dtype=int32))
     """
 
     document: npt.NDArray[np.int32]  # (T)
     feature: npt.NDArray[np.int32]  # (T)
-    component: npt.NDArray[np.uint16]  # (T)
+    component: npt.NDArray[np.uint16]  # (T), or (C, S, T) of kept draws
+    sequences: Sequences | None = None  # the reading order, where the counts have one
 
     @classmethod
     def build(cls, counts: Counts, z: npt.NDArray[np.uint16]) -> Assignments:
         """From components in the order of the counts' entries, each repeated by its count."""
         document = np.repeat(np.arange(counts.n_docs, dtype=np.int32), counts.doc_totals)
         feature = np.repeat(counts.indices, counts.data)
-        return cls(read_only(document), read_only(feature), z)
+        return cls(read_only(document), read_only(feature), z, counts.sequences)
 
     def __len__(self) -> int:
-        return len(self.component)
+        return len(self.feature)
 
     def of_document(self, i: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
         """Features and components of the tokens of document number i."""
         own = slice(*np.searchsorted(self.document, [i, i + 1]).tolist())
-        return self.feature[own], self.component[own]
+        return self.feature[own], self.component[..., own]
+
+    def in_order(self, i: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Features and components of document number i, position by position as it is read.
+
+        Both are -1 at tokens that are no feature of the fit (stop words, unknown words). The
+        sampler counts the copies of a word in a document without telling them apart, and they are
+        exchangeable: its first copy is paired with the first position, which is as good a draw
+        as any other pairing. For all documents at once see `all_in_order`.
+
+        >>> counts = Counts.from_tokens([["a", "of", "b", "a"]], vocabulary=["a", "b"])
+        >>> Assignments.build(counts, np.array([5, 6, 7], np.uint16)).in_order(0)[1]
+        array([ 5, -1,  7,  6], dtype=int32)
+        """
+        features = self._order.of_document(i)
+        i = int(i) % self._order.n_docs
+        own = Sequences(np.array([0, features.size]), features)
+        return features, own.in_order(self.of_document(i)[1])
+
+    def all_in_order(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The same of all documents, one after the other as `sequences.starts` has them.
+
+        >>> counts = Counts.from_tokens([["b", "a"], ["a"]])
+        >>> Assignments.build(counts, np.array([5, 6, 7], np.uint16)).all_in_order()[1]
+        array([6, 5, 7], dtype=int32)
+        """
+        return self._order.tokens, self._order.in_order(self.component)
+
+    @property
+    def _order(self) -> Sequences:
+        if self.sequences is None:
+            raise InvalidCounts(
+                "these counts have no reading order: give the tokens or the text that they are of"
+            )
+        return self.sequences
