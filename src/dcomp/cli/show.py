@@ -76,6 +76,8 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
         how = "learned" if name in fit.model.scores.learned else "given"
         whole = f"mean {values.mean():.4g}" if name == "rho" else f"sum {values.sum():.4g}"
         lines.append(f"{name} ({how}): {whole}, from {values.min():.3g} to {values.max():.3g}")
+    if fit.model.loadings.learned:
+        lines.append(f"gamma (learned): {float(fit.model.loadings.gamma):.3g} for every feature")
     capped = fit.history.rows[-1].capped
     if capped:
         lines.append(f"held at a limit: {', '.join(capped)}")
@@ -167,7 +169,8 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "chains": chain_levels(fit),
         "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
         "priors": {name: values.tolist() for name, values in priors(fit).items()},
-        "learned": list(fit.model.scores.learned),
+        "gamma": fit.model.loadings.gamma.tolist(),
+        "learned": [*fit.model.scores.learned, *(["gamma"] if fit.model.loadings.learned else [])],
         "negligible_scores": _negligible_record(fit),
         "components": [
             {

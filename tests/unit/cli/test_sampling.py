@@ -192,3 +192,19 @@ def test_help_names_what_exists(run):
         for model, algorithms in registry.supported().items():
             assert model in text
             assert all(algorithm in text for algorithm in algorithms)
+
+
+def test_how_a_chain_begins_and_gamma_learned(run, corpus):
+    words = ("--algorithm", "collapsed-gibbs", "--max-iter", 40, "--gamma", "auto")
+    more = ("--start", "mean-field", "--anneal", 6, "-o", "x.dcomp")
+    shown = run("fit", corpus, "-k", 2, *words, *more)
+    assert shown.code == 0
+    assert "gamma (learned): " in shown.out
+    fit = dcomp.load("x.dcomp")
+    assert (fit.algorithm.start, fit.algorithm.anneal) == ("mean-field", 6)
+    record = json.loads(run("fit", corpus, "-k", 2, *words, "-o", "y.dcomp", "--json").out)
+    assert "gamma" in record["learned"]
+    assert record["gamma"] != 0.1  # where learning starts
+    wrong = run("fit", corpus, "-k", 2, *words, "--anneal", 30, "-o", "z.dcomp")
+    assert wrong.code == 2
+    assert "burn_in = 20" in wrong.err
