@@ -18,10 +18,10 @@
 
 namespace dcomp::bindings {
 
-Prior prior_named(const std::string& name) {
+Prior prior_named(const std::string& name, const std::string& mode) {
   for (int p = 0; p < kPriors; ++p)
-    if (name == kPriorNames[p]) return static_cast<Prior>(p);
-  throw std::invalid_argument("unknown score prior '" + name + "'");
+    if (name == kPriorNames[p] && mode == kPriorModes[p]) return static_cast<Prior>(p);
+  throw std::invalid_argument("unknown score prior '" + name + "' to " + mode);
 }
 
 // Score prior as Python hands it over: ("DM", alpha, None, None) or ("GP", alpha, beta, exposure).
@@ -29,14 +29,15 @@ struct PriorArrays {
   std::string name;
   Vector<const double> alpha;
   std::optional<Vector<const double>> beta, exposure;
+  std::string mode;
 
   ScorePrior view(std::int64_t K, std::int64_t n_docs) const {
     ScorePrior prior;
-    prior.kind = prior_named(name);
+    prior.kind = prior_named(name, mode);
     prior.n_components = K;
     require(static_cast<std::int64_t>(alpha.shape(0)) == K, "alpha must hold K numbers");
     prior.alpha = alpha.data();
-    if (prior.kind == Prior::gamma) {
+    if (has_beta(prior.kind)) {
       require(beta && static_cast<std::int64_t>(beta->shape(0)) == K, "beta must hold K numbers");
       prior.beta = beta->data();
     }
@@ -191,7 +192,7 @@ void define_kernels(nb::module_& m) {
 
 std::vector<std::tuple<std::string, std::string>> compiled() {
   std::vector<std::tuple<std::string, std::string>> cells;
-  for (const char* name : kPriorNames) cells.emplace_back(name, "expect");
+  for (int p = 0; p < kPriors; ++p) cells.emplace_back(kPriorNames[p], kPriorModes[p]);
   for (const char* name : {"DM", "GP", "CGP"})
     for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
   return cells;
@@ -211,13 +212,13 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](PriorArrays* self, std::string name, Vector<const double> alpha,
-             std::optional<Vector<const double>> beta,
-             std::optional<Vector<const double>> exposure) {
-            prior_named(name);
-            new (self) PriorArrays{std::move(name), alpha, beta, exposure};
+             std::optional<Vector<const double>> beta, std::optional<Vector<const double>> exposure,
+             std::string mode) {
+            prior_named(name, mode);
+            new (self) PriorArrays{std::move(name), alpha, beta, exposure, std::move(mode)};
           },
           nb::arg("name"), nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
-          nb::arg("exposure").noconvert().none());
+          nb::arg("exposure").noconvert().none(), nb::arg("mode") = "expect");
   define_kernels<float>(m);
   define_kernels<double>(m);
   define_samplers(m);

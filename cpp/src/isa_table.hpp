@@ -18,7 +18,8 @@ void elementwise(const T* x, T* out, std::int64_t n) {
 template <class T>
 constexpr Kernels<T> table() {
   return {kLanes<T>,
-          {&expect_documents<DirichletScores, T>, &expect_documents<GammaScores, T>},
+          {&expect_documents<DirichletScores, T>, &expect_documents<GammaScores, T>,
+           &expect_documents<DirichletMode, T>, &expect_documents<GammaMode, T>},
           &collect_feature<T>,
           &loading_row<T>,
           &log_predictive<T>,

@@ -128,7 +128,7 @@ ExpectSums empty_sums(std::int64_t K) {
 template <class T>
 PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
     : alpha_t_(static_cast<std::size_t>(padded), T(1)),
-      shift_(static_cast<std::size_t>(padded), T(-1e30)),
+      shift_(static_cast<std::size_t>(padded), is_mode(prior.kind) ? T(0) : T(-1e30)),
       alpha_(static_cast<std::size_t>(padded), 1.0),
       beta_(static_cast<std::size_t>(padded), 1.0),
       is_real_(static_cast<std::size_t>(padded), 0.0),
@@ -137,17 +137,19 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
   for (std::size_t k = 0; k < static_cast<std::size_t>(prior.n_components); ++k) {
     is_real_[k] = 1;
     alpha_[k] = prior.alpha[k];
-    alpha_t_[k] = static_cast<T>(prior.alpha[k]);
-    shift_[k] = 0;
+    alpha_t_[k] = static_cast<T>(prior.alpha[k] - (is_mode(prior.kind) ? 1 : 0));
+    shift_[k] = is_mode(prior.kind) ? T(1) : T(0);
     sum_alpha += alpha_[k];
     constant_ -= std::lgamma(alpha_[k]);
-    if (prior.kind == Prior::gamma) {
+    if (has_beta(prior.kind)) {
       beta_[k] = prior.beta[k];
-      shift_[k] = static_cast<T>(-std::log(beta_[k] + 1));
-      constant_ += alpha_[k] * std::log(beta_[k]);
+      shift_[k] =
+          static_cast<T>(is_mode(prior.kind) ? 1 / (beta_[k] + 1) : -std::log(beta_[k] + 1));
+      // A flat prior, beta = 0 at alpha = 1, has no density to speak of.
+      if (beta_[k] > 0) constant_ += alpha_[k] * std::log(beta_[k]);
     }
   }
-  if (prior.kind == Prior::dirichlet) constant_ += std::lgamma(sum_alpha);
+  if (!has_beta(prior.kind)) constant_ += std::lgamma(sum_alpha);
 }
 
 template <class T>

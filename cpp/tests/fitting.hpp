@@ -60,7 +60,7 @@ struct Model {
 
   std::int64_t n_components() const { return static_cast<std::int64_t>(alpha.size()); }
   ScorePrior prior() const {
-    return {kind, alpha.data(), kind == Prior::gamma ? beta.data() : nullptr,
+    return {kind, alpha.data(), has_beta(kind) ? beta.data() : nullptr,
             exposure.empty() ? nullptr : exposure.data(), n_components()};
   }
 };

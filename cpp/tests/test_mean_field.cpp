@@ -350,6 +350,35 @@ TEST(objective_never_falls) {
     }
 }
 
+// Scores at their modes: shapes of 1 and more, documents without words, any number of threads.
+template <class T>
+void check_modes(Prior kind, Treatment treatment, double alpha) {
+  OwnedCounts W = random_counts(80, 50, 20, 17);
+  W.end_document();
+  Model model = with_blocks(make_model(kind, 4, W.n_features), 2);
+  if (has_beta(kind)) model = with_exposure(model, W.n_docs());
+  model.treatment = treatment;
+  for (double& a : model.alpha) a = alpha;
+  for (double& gamma : model.gamma) gamma = 1.25;
+  const Fitted<T> fitted = fit<T>(model, W, 25, {3, 0, 1});
+  for (std::size_t t = 1; t < fitted.objective.size(); ++t)
+    CHECK(fitted.objective[t] >=
+          fitted.objective[t - 1] - kTolerance<T> * std::abs(fitted.objective[t]));
+  CHECK(fitted.objective.back() > fitted.objective.front());
+  for (const T c : fitted.pass.c.values) CHECK(std::isfinite(c) && c >= 0);
+  const Fitted<T> many = fit<T>(model, W, 25, {3, 0, 7});
+  CHECK(same_bits(fitted.objective, many.objective));
+  CHECK(same_bits(fitted.pass.n.values, many.pass.n.values));
+}
+TEST(log_posterior_never_falls) {
+  for (const Prior kind : {Prior::dirichlet_mode, Prior::gamma_mode})
+    for (const Treatment treatment : {Treatment::mean, Treatment::map})
+      for (const double alpha : {1.0, 1.1, 3.0}) {
+        check_modes<float>(kind, treatment, alpha);
+        check_modes<double>(kind, treatment, alpha);
+      }
+}
+
 TEST(inner_loop_stops_at_its_tolerance) {
   const OwnedCounts W = random_counts(50, 30, 10, 18);
   for (const Prior kind : kKinds) {

@@ -25,13 +25,14 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp.estimators import DCA, LDA, GaP
+    from dcomp.estimators import DCA, LDA, PLSA, GaP
 
 __version__ = package_version()
 
 __all__ = [
     "DCA",
     "LDA",
+    "PLSA",
     "ConvergenceWarning",
     "Counts",
     "DcompError",
@@ -55,9 +56,12 @@ __all__ = [
 ]
 
 
+_ESTIMATORS = ("DCA", "LDA", "PLSA", "GaP")
+
+
 def __getattr__(name: str) -> Any:
     # The estimators come when they are asked for: scikit-learn takes a second to import.
-    if name in ("DCA", "LDA", "GaP"):
+    if name in _ESTIMATORS:
         from dcomp import estimators
 
         return getattr(estimators, name)
@@ -65,4 +69,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "DCA", "LDA", "GaP"])
+    return sorted([*globals(), *_ESTIMATORS])

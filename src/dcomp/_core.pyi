@@ -20,7 +20,12 @@ class Corpus:
 
 class ScorePrior:
     def __init__(
-        self, name: str, alpha: _Double, beta: _Double | None, exposure: _Double | None
+        self,
+        name: str,
+        alpha: _Double,
+        beta: _Double | None,
+        exposure: _Double | None,
+        mode: str = "expect",
     ) -> None: ...
 
 def loadings(

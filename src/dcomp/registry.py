@@ -12,7 +12,12 @@ from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.models import MODELS, Model
 
 # Which algorithms each way of allocating words serves (MODELS §2).
-_MODES = {"expect": ("mean-field",), "sample": ("gibbs",), "collapse": ("collapsed-gibbs",)}
+_MODES = {
+    "expect": ("mean-field",),
+    "maximise": ("map",),
+    "sample": ("gibbs",),
+    "collapse": ("collapsed-gibbs",),
+}
 _DEFAULT_ORDER = ("mean-field", "collapsed-gibbs")
 
 

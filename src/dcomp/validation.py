@@ -13,7 +13,7 @@ import numpy as np
 from dcomp import registry
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.inference import ALGORITHMS, Algorithm, Keep, MeanField
+from dcomp.inference import ALGORITHMS, Algorithm, Keep, MapEM, MeanField
 from dcomp.models import MODELS, Model, empirical_gamma
 from dcomp.models.arrays import component_vector
 
@@ -70,6 +70,10 @@ def resolve_seed(random_state: Any) -> int:
     )
 
 
+# C04 3.6: a little below the shapes that texts show, 1.2 to 1.4, to keep components apart.
+MAP_ALPHA = 1.1
+
+
 def resolve_model(
     model: str | Model,
     counts: Counts,
@@ -79,20 +83,25 @@ def resolve_model(
     beta: Any = "auto",
     rho: Any = "auto",
     gamma: Any = 0.5,
+    algorithm: str | Algorithm = "auto",
 ) -> Model:
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
 
-    alpha: "auto", "total-one" (1/K each, BJ04 §5), a number or K numbers. beta (GP, CGP) and rho
-    (CGP): "auto", a number or K numbers. gamma: a number, J numbers, "empirical" (BJ04 §5), or
-    "auto" (one number for all features, learned by the samplers).
+    alpha: "auto" (learned; 1.1 for map), "total-one" (1/K each, BJ04 §5), a number or K numbers.
+    beta (GP, CGP) and rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers,
+    "empirical" (BJ04 §5), or "auto" (one number for all features, learned by the samplers).
     """
     if not isinstance(model, str):
         return model
     key = registry.model_key(model)
     K = whole_number("n_components", n_components, 1)
     options: dict[str, Any] = {"gamma": resolve_gamma(gamma, counts)}
-    options["learn_alpha"] = _is_word("alpha", alpha, ("auto", "total-one")) == "auto"
-    options["alpha"] = 1.0 / K if isinstance(alpha, str) else alpha
+    is_mode = algorithm == MapEM.name or isinstance(algorithm, MapEM)
+    word = _is_word("alpha", alpha, ("auto", "total-one"))
+    options["learn_alpha"] = word == "auto" and not is_mode
+    options["alpha"] = alpha if word is None else 1.0 / K
+    if is_mode and word == "auto":
+        options["alpha"] = MAP_ALPHA
     if MODELS[key].has_exposure:
         options["learn_beta"] = _is_word("beta", beta, ("auto",)) == "auto"
         # With this start a document of average length has the expected total Σ α/β.
@@ -159,19 +168,21 @@ def resolve_algorithm(
         registry.check(model, algorithm)
     of_samplers = {"burn_in": burn_in, "start": start, "anneal": anneal}
     given = [name for name, value in of_samplers.items() if value is not None]
-    if isinstance(algorithm, MeanField):
+    if isinstance(algorithm, MeanField | MapEM):
         if given:
             raise UnsupportedCombination(
-                f"{given[0]}= is an option of the samplers, not mean-field"
+                f"{given[0]}= is an option of the samplers, not {algorithm.name}"
             )
         if n_draws:
             raise UnsupportedCombination(
-                "n_draws= keeps draws of a sampler, and mean-field makes none: fit by gibbs or "
-                "collapsed-gibbs"
+                f"n_draws= keeps draws of a sampler, and {algorithm.name} makes none: fit by gibbs "
+                "or collapsed-gibbs"
             )
         return algorithm if loadings is None else replace(algorithm, loadings=loadings)
     if loadings is not None:
-        raise UnsupportedCombination(f"loadings= is an option of mean-field, not {algorithm.name}")
+        raise UnsupportedCombination(
+            f"loadings= is an option of mean-field and map, not {algorithm.name}"
+        )
     sampler: Any = algorithm
     if burn_in is not None:
         burn_in = whole_number("burn_in", burn_in, 0)

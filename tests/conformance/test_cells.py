@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
 
 def make(key, algorithm, **options):
     settings = {"max_iter": 8, "tol": 0, "verbose": 0, "gamma": 0.1} | options
-    if algorithm != "mean-field" and isinstance(algorithm, str):
+    if isinstance(algorithm, str) and ALGORITHMS[algorithm].samples:
         settings = {"burn_in": 4} | settings  # the same for short and long runs, to compare them
     return dcomp.DCA(4, model=key, algorithm=algorithm, **settings)
 
@@ -179,7 +179,7 @@ def test_resume_on_other_data_is_refused(key, algorithm, planted):
 
 def test_the_algorithm_object_is_the_named_one(key, algorithm, planted):
     by_name = make(key, algorithm).fit(planted[0]).fit_
-    options = {} if algorithm == "mean-field" else {"burn_in": 4}
+    options = {"burn_in": 4} if ALGORITHMS[algorithm].samples else {}
     by_object = make(key, ALGORITHMS[algorithm](**options)).fit(planted[0]).fit_
     assert same(by_name, by_object)
 

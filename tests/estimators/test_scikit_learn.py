@@ -67,14 +67,22 @@ class RoundedGaP(_Rounding, dcomp.GaP):
     pass
 
 
+class RoundedPLSA(_Rounding, dcomp.PLSA):
+    pass
+
+
 @parametrize_with_checks(
-    [RoundedLDA(2, verbose=0, max_iter=40, tol=1e-2), RoundedGaP(2, verbose=0, tol=1e-2)]
+    [
+        RoundedLDA(2, verbose=0, max_iter=40, tol=1e-2),
+        RoundedGaP(2, verbose=0, tol=1e-2),
+        RoundedPLSA(2, verbose=0, tol=1e-2),
+    ]
 )
 def test_contract_on_whole_numbers(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [dcomp.DCA, dcomp.LDA, dcomp.GaP])
+@pytest.mark.parametrize("estimator", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA])
 def test_contract_as_is(estimator):
     results = check_estimator(estimator(2, verbose=0, tol=1e-2), on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
@@ -92,7 +100,7 @@ def chain(error: BaseException | None) -> str:
     return " <- ".join(texts)
 
 
-@pytest.mark.parametrize("cls", [dcomp.DCA, dcomp.LDA, dcomp.GaP])
+@pytest.mark.parametrize("cls", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA])
 def test_clone_pipeline_and_names(cls):
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -138,7 +146,7 @@ def test_token_lists():
     ("options", "message"),
     [
         ({"model": "CTM"}, "there is no model 'CTM'; this version fits DM by mean-field"),
-        ({"algorithm": "map"}, "model DM has no algorithm 'map'; this version fits"),
+        ({"algorithm": "mcmc"}, "model DM has no algorithm 'mcmc'; this version fits"),
         ({"model": "CGP", "algorithm": "mean-field"}, "model CGP has no algorithm 'mean-field'"),
         ({"rho": 0.5}, "rho has no meaning for model DM"),
         ({"burn_in": 10}, "burn_in= is an option of the samplers"),

@@ -156,6 +156,7 @@ def _parts(
         beta=number_or_word(settings.beta, "auto"),
         rho=number_or_word(settings.rho, "auto"),
         gamma=number_or_word(settings.gamma, usual_gamma),
+        algorithm=settings.algorithm or "auto",
     )
     algorithm = validation.resolve_algorithm(
         settings.algorithm or "auto",

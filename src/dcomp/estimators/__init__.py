@@ -1,5 +1,6 @@
 """scikit-learn's face of dcomp."""
 
 from dcomp.estimators.dca import DCA, LDA, GaP
+from dcomp.estimators.factorisation import PLSA
 
-__all__ = ["DCA", "LDA", "GaP"]
+__all__ = ["DCA", "LDA", "PLSA", "GaP"]

@@ -140,9 +140,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             beta=self.beta,
             rho=self.rho,
             gamma=self.gamma,
+            algorithm=self._algorithm(),
         )
         algorithm = validation.resolve_algorithm(
-            self.algorithm,
+            self._algorithm(),
             model,
             loadings=self.loadings,
             burn_in=self.burn_in,
@@ -175,6 +176,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         self.n_iter_ = self.fit_.n_sweeps
         return self
+
+    def _algorithm(self) -> str | Algorithm:
+        """As the user named it; a cousin knows its own."""
+        return self.algorithm
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
         """Fit, then the scores of the same documents by `transform`."""

@@ -98,22 +98,17 @@ class MeanField:
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
         gentle = state.sweep < self.gentle_sweeps
-        c_new = np.empty_like(state.c)
-        part = _Part(observed, state.c, c_new)
-        shared = _Shared(state.model, weights, 1 if gentle else self.max_inner, self.inner_tol)
-        stats = executor.map_reduce(_expect, [part], shared)
-        objective = stats.bound + weights.log_prior
-        if not np.isfinite(objective):
-            raise NumericalFailure(
-                f"the bound must be finite; it is {objective} in sweep {state.sweep + 1}"
-            )
+        max_inner = 1 if gentle else self.max_inner
+        how = Allocation(state.model, weights, max_inner, self.inner_tol)
+        c_new, stats = allocate(observed, state.c, how, executor)
+        objective = finite_objective(stats, weights, state.sweep + 1)
         model, capped = state.model, tuple[str, ...]()
         if state.sweep >= self.learn_after:
             model, capped = learn_scores(model, stats.log_scores, stats.mean_scores, stats.n_docs)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
         new_state = replace(
-            state, model=model, c=read_only(c_new), n=read_only(stats.n), sweep=state.sweep + 1
+            state, model=model, c=c_new, n=read_only(stats.n), sweep=state.sweep + 1
         )
         return new_state, info
 
@@ -175,8 +170,10 @@ def fold_in(
     *,
     max_inner: int = 200,
     tol: float = 1e-4,
+    mode: str = "expect",
 ) -> FoldIn:
-    """The per-document fixed point of BJ06 (13) or (17), every document on its own."""
+    """The per-document fixed point of BJ06 (13) or (17), every document on its own; with mode
+    "maximise" that of EM, whose scores are modes and whose bound is log p(w, scores | Θ)."""
     counts = observed.counts
     c = even_c(counts, model.n_components, weights.Theta.dtype)
     c_new = np.empty_like(c)
@@ -185,7 +182,7 @@ def fold_in(
         observed.corpus,
         weights.Theta,
         weights.log_scale,
-        native_prior(model, observed),
+        native_prior(model, observed, mode),
         c,
         c_new,
         bound,
@@ -193,21 +190,22 @@ def fold_in(
         tol,
         n_threads,
     )
-    scores = model.scores.posterior_mean(c_new, observed.total_exposure).astype(c.dtype)
+    of = model.scores.posterior_mode if mode == "maximise" else model.scores.posterior_mean
+    scores = of(c_new, observed.total_exposure).astype(c.dtype)
     return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
 
 
-def native_prior(model: Model, observed: Observations) -> Any:
-    """The score prior as the kernels take it."""
+def native_prior(model: Model, observed: Observations, mode: str = "expect") -> Any:
+    """The score prior as the kernels take it; mode "expect" or "maximise"."""
     scores: Any = model.scores
-    if model.key not in {key for key, mode in _core.compiled() if mode == "expect"}:
+    if (model.key, mode) not in _core.compiled():
         raise UnsupportedCombination(
             f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
         )
     beta = np.ascontiguousarray(scores.beta) if model.has_exposure else None
     needs_exposure = model.has_exposure and not observed.is_unit
     exposure = np.ascontiguousarray(observed.total_exposure) if needs_exposure else None
-    return _core.ScorePrior(model.key, np.ascontiguousarray(scores.alpha), beta, exposure)
+    return _core.ScorePrior(model.key, np.ascontiguousarray(scores.alpha), beta, exposure, mode)
 
 
 @dataclass(frozen=True)
@@ -220,23 +218,41 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Shared:
-    """What every part is told."""
+class Allocation:
+    """How one sweep divides words among components: what every part of the documents is told."""
 
     model: Model
     weights: Weights
     max_inner: int
     inner_tol: float
+    mode: str = "expect"  # or "maximise": scores at their mode
 
 
-def _expect(part: _Part, shared: _Shared, n_threads: int) -> SufficientStats:
+def allocate(
+    observed: Observations, c: FloatingArray, how: Allocation, executor: Executor
+) -> tuple[FloatingArray, SufficientStats]:
+    """One sweep over all documents from c: the new c, and the sums."""
+    c_new = np.empty_like(c)
+    stats = executor.map_reduce(_expect, [_Part(observed, c, c_new)], how)
+    return read_only(c_new), stats
+
+
+def finite_objective(stats: SufficientStats, weights: Weights, sweep: int) -> float:
+    """The documents' part and the loadings'; an error names the sweep where it is no number."""
+    objective = stats.bound + weights.log_prior
+    if not np.isfinite(objective):
+        raise NumericalFailure(f"the objective must be finite; it is {objective} in sweep {sweep}")
+    return objective
+
+
+def _expect(part: _Part, shared: Allocation, n_threads: int) -> SufficientStats:
     counts, weights = part.observed.counts, shared.weights
     n = np.zeros((counts.n_features, part.c.shape[1]), dtype=part.c.dtype)
     bound, n_updates, log_scores, mean_scores = _core.expect(
         part.observed.corpus,
         weights.Theta,
         weights.log_scale,
-        native_prior(shared.model, part.observed),
+        native_prior(shared.model, part.observed, shared.mode),
         part.c,
         part.c_out,
         n,

@@ -27,6 +27,10 @@ class Scores(Protocol):
         """E[scores | c]."""
         ...
 
+    def posterior_mode(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """The scores of largest density given c."""
+        ...
+
     def expected_log(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[log scores | c]."""
         ...

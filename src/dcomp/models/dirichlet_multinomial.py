@@ -54,6 +54,16 @@ class DirichletScores:
         a = self.alpha + c
         return np.asarray(a / a.sum(axis=1, keepdims=True), dtype=np.float64)
 
+    def posterior_mode(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
+        """The mode of m given c (I, K) = (α − 1 + c) / Σ(α − 1 + c), α ≥ 1; even if 0/0.
+
+        >>> DirichletScores.build(2, 1.5).posterior_mode(np.array([[3.0, 0.0]]), np.ones(1))
+        array([[0.875, 0.125]])
+        """
+        a = self.alpha - 1 + c
+        total = a.sum(axis=1, keepdims=True)
+        return np.where(total > 0, a / np.maximum(total, 1e-300), 1 / len(self.alpha))
+
     def recorded_mean(
         self,
         c_sum: npt.NDArray[Any],

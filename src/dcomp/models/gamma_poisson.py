@@ -67,6 +67,14 @@ class GammaScores:
         """E[l | c] (I, K) = (α + c) / (β + e)."""
         return np.asarray((self.alpha + c) / (self.beta + exposure[:, None]), dtype=np.float64)
 
+    def posterior_mode(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
+        """The mode of l given c (I, K) = (α − 1 + c) / (β + e), α ≥ 1: C04 (14) at rest.
+
+        >>> GammaScores.build(1, 1.5, 1.0).posterior_mode(np.array([[3.0]]), np.ones(1))
+        array([[1.75]])
+        """
+        return np.asarray((self.alpha - 1 + c) / (self.beta + exposure[:, None]))
+
     def recorded_mean(
         self,
         c_sum: npt.NDArray[Any],

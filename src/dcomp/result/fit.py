@@ -216,9 +216,11 @@ class Fit:
 
     @cached_property
     def scores(self) -> FloatingArray:
-        """E[m] or E[l] of the training documents, (I, K)."""
+        """E[m] or E[l] of the training documents, (I, K); of a fit by "map" their modes."""
         exposure = self._total_exposure
         scores: Any = self.model.scores
+        if self.mode == "maximise":
+            return read_only(scores.posterior_mode(self.state.c, exposure).astype(self.dtype))
         value = scores.posterior_mean(self.state.c, exposure)
         recorded = self.state.recorded
         if recorded is not None and recorded.count:
@@ -288,7 +290,9 @@ class Fit:
         threads = LocalExecutor.from_jobs(n_jobs).n_threads
         observed = X if isinstance(X, Observations) else self.observe(X, exposure)
         weights = self.weights(n_threads=threads)
-        return fold_in(self.model, observed, weights, threads, max_inner=max_inner, tol=tol)
+        return fold_in(
+            self.model, observed, weights, threads, max_inner=max_inner, tol=tol, mode=self.mode
+        )
 
     def sample_scores(
         self,
@@ -338,6 +342,11 @@ class Fit:
         return self.fold_in(X, exposure=exposure, n_jobs=n_jobs).scores
 
     @property
+    def mode(self) -> str:
+        """How words are allocated by a fixed point: "expect", or "maximise" for a fit by "map"."""
+        return str(getattr(self.algorithm, "mode", "expect"))
+
+    @property
     def has_fixed_point(self) -> bool:
         """Whether the model has a mean field, and so a fast transform and a bound."""
         return "mean-field" in registry.supported()[self.model.key]
@@ -355,7 +364,8 @@ class Fit:
         `combinatoric` adds the term that maps the word sequence to the bag (BJ06 III.A).
         """
         observed = self.observe(X, exposure)
-        value = self.fold_in(observed, n_jobs=n_jobs).bound
+        threads = LocalExecutor.from_jobs(n_jobs).n_threads
+        value = fold_in(self.model, observed, self.weights(n_threads=threads), threads).bound
         return value + observed.counts.log_combinatoric() if combinatoric else value
 
     def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
@@ -366,8 +376,11 @@ class Fit:
             exposure = np.asarray(exposure)[[row]]
         observed = self.observe(counts.rows([row]), exposure)
         weights = self.weights()
-        folded = fold_in(self.model, observed, weights, 1)
-        e_log = self.model.scores.expected_log(folded.c, observed.total_exposure)[0]
+        folded = fold_in(self.model, observed, weights, 1, mode=self.mode)
+        if self.mode == "maximise":
+            e_log = np.log(np.maximum(folded.scores[0].astype(np.float64), 1e-300))
+        else:
+            e_log = self.model.scores.expected_log(folded.c, observed.total_exposure)[0]
         return WordTable.build(observed.counts, e_log, weights)
 
     def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:

@@ -13,7 +13,7 @@ import pytest
 
 import dcomp
 from dcomp import registry
-from dcomp.inference import CollapsedGibbs, Gibbs, Keep, draw_given_counts
+from dcomp.inference import ALGORITHMS, CollapsedGibbs, Gibbs, Keep, draw_given_counts
 from dcomp.inference.draws import KINDS
 from dcomp.models import MODELS, Observations
 from dcomp.result.fit import chain_seeds, plan_draws
@@ -22,7 +22,7 @@ CELLS = [
     (model, name)
     for model, names in registry.supported().items()
     for name in names
-    if name != "mean-field"
+    if ALGORITHMS[name].samples
 ]
 
 

@@ -1,33 +1,14 @@
-// Allocation in expectation: the mean-field pass of BJ06 figure 5 over one document, and the
-// statistics of one feature.
+// Allocation in expectation: the pass of BJ06 figure 5 over one document, by mean field or by EM
+// with the scores at their mode, and the statistics of one feature.
 #pragma once
 
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/rows.hpp"
 #include "dcomp/priors/dirichlet.hpp"
 #include "dcomp/priors/gamma.hpp"
+#include "dcomp/priors/modes.hpp"
 
 namespace dcomp::DCOMP_ISA {
-
-// a = alpha + c, e_k = exp E[log score_k] divided by its largest, floored. Returns the log of that
-// largest. Dividing by it is what keeps float32 safe: psi(0.001) is -1000.
-template <class T>
-inline double allocation_weights(const PriorView<T>& prior, Scratch<T>& s) {
-  constexpr int lanes = kLanes<T>;
-  Vec<T> top = broadcast<T>(T(-1e30));
-  for (std::int64_t k = 0; k < prior.padded; k += lanes) {
-    const Vec<T> a = load(prior.alpha_t + k) + load(s.c + k);
-    const Vec<T> x = digamma<T>(a) + load(s.shift + k);
-    store<T>(s.a + k, a);
-    store<T>(s.e + k, x);
-    top = max<T>(top, x);
-  }
-  T largest = top[0];
-  for (int q = 1; q < lanes; ++q) largest = top[q] > largest ? top[q] : largest;
-  for (std::int64_t k = 0; k < prior.padded; k += lanes)
-    store<T>(s.e + k, max<T>(exp<T>(load(s.e + k) - largest), broadcast<T>(kWeightFloor<T>)));
-  return static_cast<double>(largest);
-}
 
 // c_k = e_k sum_j (w_j / Z_j) theta_jk; returns sum_k |change|.
 // Padding stays 0, because the padding of Theta is.
@@ -73,22 +54,22 @@ inline double scale_of_words(const std::int32_t* w, const std::int32_t* feature,
 struct Update {
   double change, top;
 };
-template <class T>
-inline Update update_by_rows(const DocumentPass<T>& pass, const std::int32_t* feature,
-                             const std::int32_t* w, std::int64_t n, std::int64_t n_ahead,
-                             Scratch<T>& s) {
-  const double top = allocation_weights(pass.prior, s);
+template <class ScoresOf, class T>
+inline Update update_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores,
+                             const std::int32_t* feature, const std::int32_t* w, std::int64_t n,
+                             std::int64_t n_ahead, Scratch<T>& s) {
+  const double top = scores.weights(s);
   inner_products(pass.Theta, feature, n, n_ahead, s.e, s.z);  // Z of (14), (18)
   for (std::int64_t p = 0; p < n; ++p) s.weight[p] = static_cast<T>(w[p]) / s.z[p];
   weighted_sum(pass.Theta, feature, s.weight, n, s.sum);
   return {update_c(pass.prior.padded, s), top};  // (13), (17)
 }
 // The same by columns, for the chosen components alone; the others keep their c.
-template <class T>
-inline Update update_by_columns(const DocumentPass<T>& pass, const Columns<T>& columns,
+template <class ScoresOf, class T>
+inline Update update_by_columns(const ScoresOf& scores, const Columns<T>& columns,
                                 const std::int32_t* w, std::int64_t n, std::int64_t n_chosen,
                                 Scratch<T>& s) {
-  const double top = allocation_weights(pass.prior, s);
+  const double top = scores.weights(s);
   column_products(columns, s.chosen, n_chosen, s.e, s.z);
   for (std::int64_t p = 0; p < n; ++p) s.weight[p] = static_cast<T>(w[p]) / s.z[p];
   for (std::int64_t p = n; p < columns.stride; ++p) s.weight[p] = 0;
@@ -128,12 +109,13 @@ inline void jump_ahead(std::int64_t padded, double rate, const T* c_before, Scra
 }
 
 // Updates a document until it settles or its number of updates is used up; returns the last one.
-template <class T>
-inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const std::int32_t* feature,
-                                  const std::int32_t* w, std::int64_t n, std::int64_t n_ahead,
-                                  double length, Scratch<T>& s, DocumentSums& sums) {
+template <class ScoresOf, class T>
+inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores,
+                                  const std::int32_t* feature, const std::int32_t* w,
+                                  std::int64_t n, std::int64_t n_ahead, double length,
+                                  Scratch<T>& s, DocumentSums& sums) {
   for (int inner = 1;; ++inner) {
-    const Update update = update_by_rows(pass, feature, w, n, inner == 1 ? n_ahead : 0, s);
+    const Update update = update_by_rows(pass, scores, feature, w, n, inner == 1 ? n_ahead : 0, s);
     sums.inner += 1;
     if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) return update;
   }
@@ -141,17 +123,18 @@ inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const std::int32_
 
 // The same for a document that starts cold: with jumps ahead, and on the components that matter.
 // The last update is always one of all components.
-template <class T>
-inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const std::int32_t* feature,
-                                     const std::int32_t* w, std::int64_t n, double length,
-                                     Scratch<T>& s, DocumentSums& sums) {
+template <class ScoresOf, class T>
+inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf& scores,
+                                     const std::int32_t* feature, const std::int32_t* w,
+                                     std::int64_t n, double length, Scratch<T>& s,
+                                     DocumentSums& sums) {
   const std::int64_t K = pass.Theta.width, padded = pass.Theta.stride;
   const Columns<T> columns = gather_columns(pass.Theta, feature, n, s.columns);
   std::int64_t n_chosen = choose_components(K, length, true, s);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
     for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
-    const Update update = update_by_columns(pass, columns, w, n, n_chosen, s);
+    const Update update = update_by_columns(scores, columns, w, n, n_chosen, s);
     sums.inner += 1;
     const bool settled = inner >= pass.max_inner || update.change <= pass.inner_tol * length;
     if (settled && n_chosen == K) return update;
@@ -164,7 +147,7 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const std::int
 }
 
 template <class ScoresOf, class T>
-  requires MeanFieldPrior<ScoresOf, T>
+  requires AllocationPrior<ScoresOf, T>
 inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores, std::int64_t i,
                             std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
   const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i);
@@ -181,9 +164,9 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   // The bound below needs a, e and Z of one and the same update: the loop leaves them so, with
   // the newer c already in s.c (MODELS.md section 3).
   const bool by_columns = pass.max_inner >= kGatherFrom && (n + kLanes<T>)*K <= kGatherSize;
-  const Update update = by_columns
-                            ? fixed_point_by_columns(pass, feature, w, n, length, s, sums)
-                            : fixed_point_by_rows(pass, feature, w, n, n_ahead, length, s, sums);
+  const Update update =
+      by_columns ? fixed_point_by_columns(pass, scores, feature, w, n, length, s, sums)
+                 : fixed_point_by_rows(pass, scores, feature, w, n, n_ahead, length, s, sums);
 
   for (std::int64_t k = 0; k < K; ++k) pass.c_out.row(i)[k] = s.c[k];
   double common = 0;

@@ -9,6 +9,8 @@ template <class T>
 struct DirichletScores {
   PriorView<T> prior;
 
+  double weights(Scratch<T>& s) const { return expected_weights(prior, s); }
+
   void shift(std::int64_t, T* out) const {
     for (std::int64_t k = 0; k < prior.padded; ++k) out[k] = prior.shift[k];
   }

@@ -9,6 +9,8 @@ template <class T>
 struct GammaScores {
   PriorView<T> prior;
 
+  double weights(Scratch<T>& s) const { return expected_weights(prior, s); }
+
   void shift(std::int64_t i, T* out) const {
     constexpr int lanes = kLanes<double>;
     for (std::int64_t k = 0; k < prior.padded; ++k) out[k] = prior.shift[k];

@@ -6,9 +6,17 @@
 
 namespace dcomp {
 
-enum class Prior { dirichlet = 0, gamma = 1 };
-inline constexpr int kPriors = 2;
-inline constexpr const char* kPriorNames[kPriors] = {"DM", "GP"};
+// Each in two modes: "expect", q(scores) of mean field, and "maximise", the mode of the scores.
+enum class Prior { dirichlet = 0, gamma = 1, dirichlet_mode = 2, gamma_mode = 3 };
+inline constexpr int kPriors = 4;
+inline constexpr const char* kPriorNames[kPriors] = {"DM", "GP", "DM", "GP"};
+inline constexpr const char* kPriorModes[kPriors] = {"expect", "expect", "maximise", "maximise"};
+inline constexpr bool has_beta(Prior prior) {
+  return prior == Prior::gamma || prior == Prior::gamma_mode;
+}
+inline constexpr bool is_mode(Prior prior) {
+  return prior == Prior::dirichlet_mode || prior == Prior::gamma_mode;
+}
 
 // alpha, beta: K numbers each (beta for GP only). exposure: total over blocks of each document,
 // or null where it is 1 everywhere.
@@ -23,10 +31,11 @@ struct ScorePrior {
 // The same, laid out for vectors: padded to whole vectors, with what is constant worked out once.
 template <class T>
 struct PriorView {
-  const T* alpha_t = nullptr;       // alpha in the working precision; padding 1
-  const T* shift = nullptr;         // E[log score] - psi(a) at exposure 1; padding -1e30
-  const double* alpha = nullptr;    // padding 1
-  const double* beta = nullptr;     // padding 1
+  const T* alpha_t = nullptr;     // alpha, less 1 for a mode; padding 1
+  const T* shift = nullptr;       // E[log score] - psi(a) at exposure 1, padding -1e30; for a mode
+                                  // the factor of a in the score, padding 0
+  const double* alpha = nullptr;  // padding 1
+  const double* beta = nullptr;   // padding 1
   const double* is_real = nullptr;  // 1 for a component, 0 for padding
   const double* exposure = nullptr;
   double constant = 0;  // the terms of the bound that no document changes
