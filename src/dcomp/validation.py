@@ -88,7 +88,8 @@ def resolve_model(
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
 
     alpha: "auto" (learned; 1.1 for map), "total-one" (1/K each, BJ04 §5), a number or K numbers.
-    beta (GP, CGP) and rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers,
+    beta (GP, CGP): "auto" (learned; for map the start itself), a number or K numbers. rho (CGP):
+    "auto", a number or K numbers. gamma: a number, J numbers,
     "empirical" (BJ04 §5), or "auto" (one number for all features, learned by the samplers).
     """
     if not isinstance(model, str):
@@ -103,7 +104,7 @@ def resolve_model(
     if is_mode and word == "auto":
         options["alpha"] = MAP_ALPHA
     if MODELS[key].has_exposure:
-        options["learn_beta"] = _is_word("beta", beta, ("auto",)) == "auto"
+        options["learn_beta"] = _is_word("beta", beta, ("auto",)) == "auto" and not is_mode
         # With this start a document of average length has the expected total Σ α/β.
         mean_length = max(counts.n_tokens / counts.n_docs, 1e-3)
         start = float(component_vector("alpha", options["alpha"], K).sum()) / mean_length

@@ -168,19 +168,27 @@ def test_gap_by_em_from_the_estimator():
     counts, *_ = truth.simulate(features, np.ones(60), np.random.default_rng(5))
     model = dcomp.GaP(3, algorithm="map", verbose=0).fit(counts)
     assert (model.fit_.model.scores.alpha == 1.1).all()
-    scores = model.fit_.model.scores
-    assert "beta" in scores.learned
+    assert model.fit_.model.scores.learned == ()
+    expected = 1.1 * 3 / (counts.n_tokens / counts.n_docs)  # Σ α/β is the mean length
+    np.testing.assert_allclose(model.fit_.model.scores.beta, expected)
     again = model.transform(counts)
     assert np.isfinite(again).all()
     rate = again @ model.components_
     assert np.corrcoef(rate.ravel(), counts.to_scipy().toarray().ravel())[0, 1] > 0.5
-    # The scale comes from the scores' means given c.
-    mean = ((scores.alpha + model.fit_.state.c) / (scores.beta + 1)).mean(axis=0)
-    np.testing.assert_allclose(scores.alpha / mean, scores.beta, rtol=0.05)
     by_length = dcomp.GaP(3, algorithm="map", exposure="total", verbose=0).fit(
         counts.rows(np.flatnonzero(counts.doc_totals > 0))
     )
     assert by_length.fit_.exposure is not None
+
+
+def test_a_learned_rate_comes_from_the_means_of_the_scores():
+    counts, *_ = problem(7, n_docs=60, n_features=30)
+    model = GammaPoisson.build(2, alpha=1.1, beta=0.2, gamma=0.1, learn_beta=True)
+    fitted = fit(counts, model, MapEM(), max_iter=60)
+    scores = fitted.model.scores
+    mean = ((scores.alpha + fitted.state.c) / (scores.beta + 1)).mean(axis=0)
+    np.testing.assert_allclose(scores.alpha / mean, scores.beta, rtol=0.05)
+    assert (scores.beta != 0.2).all()
 
 
 def test_where_no_mode_exists():
