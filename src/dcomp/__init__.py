@@ -25,13 +25,14 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp.estimators import DCA, LDA, PLSA, GaP
+    from dcomp.estimators import DCA, LDA, LSA, PLSA, GaP
 
 __version__ = package_version()
 
 __all__ = [
     "DCA",
     "LDA",
+    "LSA",
     "PLSA",
     "ConvergenceWarning",
     "Counts",
@@ -56,7 +57,7 @@ __all__ = [
 ]
 
 
-_ESTIMATORS = ("DCA", "LDA", "PLSA", "GaP")
+_ESTIMATORS = ("DCA", "LDA", "LSA", "PLSA", "GaP")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,5 +2,6 @@
 
 from dcomp.estimators.dca import DCA, LDA, GaP
 from dcomp.estimators.factorisation import PLSA
+from dcomp.estimators.lsa import LSA, Biplot
 
-__all__ = ["DCA", "LDA", "PLSA", "GaP"]
+__all__ = ["DCA", "LDA", "LSA", "PLSA", "Biplot", "GaP"]
