@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <new>
 
+#include "dcomp/aligned.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/parallel.hpp"
 
@@ -22,26 +21,7 @@ std::int64_t n_tasks(std::int64_t n, std::int64_t per_task) {
   return (n + per_task - 1) / per_task;
 }
 
-// Memory on cache lines, zeroed.
-template <class T>
-class AlignedBuffer {
- public:
-  explicit AlignedBuffer(std::int64_t size)
-      : data_(static_cast<T*>(::operator new(bytes(size), std::align_val_t{64}))) {
-    std::fill_n(data_, size, T(0));
-  }
-  ~AlignedBuffer() { ::operator delete(data_, std::align_val_t{64}); }
-  AlignedBuffer(const AlignedBuffer&) = delete;
-  AlignedBuffer& operator=(const AlignedBuffer&) = delete;
-  T* get() const { return data_; }
-
- private:
-  static std::size_t bytes(std::int64_t size) {
-    return static_cast<std::size_t>(std::max<std::int64_t>(size, 1)) * sizeof(T);
-  }
-  T* data_;
-};
-
+// Scratch for every thread.
 template <class T>
 class Workers {
  public:
@@ -52,21 +32,21 @@ class Workers {
         sums_(n_threads * padded),
         chosen_(n_threads * padded) {
     for (int t = 0; t < n_threads; ++t) {
-      T* row = rows_.get() + t * 5 * padded;
-      T* entry = entries_.get() + t * 2 * round_up(max_entries);
+      T* row = rows_.data() + t * 5 * padded;
+      T* entry = entries_.data() + t * 2 * round_up(max_entries);
       scratch_.push_back({row, row + padded, row + 2 * padded, row + 3 * padded, row + 4 * padded,
                           entry, entry + round_up(max_entries),
-                          max_inner >= kGatherFrom ? columns_.get() + t * kGatherSize : nullptr,
-                          chosen_.get() + t * padded, sums_.get() + t * padded});
+                          max_inner >= kGatherFrom ? columns_.data() + t * kGatherSize : nullptr,
+                          chosen_.data() + t * padded, sums_.data() + t * padded});
     }
   }
   Scratch<T>& operator[](int worker) { return scratch_[static_cast<std::size_t>(worker)]; }
 
  private:
   static std::int64_t round_up(std::int64_t n) { return (n + 15) / 16 * 16; }
-  AlignedBuffer<T> rows_, entries_, columns_;
-  AlignedBuffer<double> sums_;
-  AlignedBuffer<std::int32_t> chosen_;
+  AlignedVector<T> rows_, entries_, columns_;
+  AlignedVector<double> sums_;
+  AlignedVector<std::int32_t> chosen_;
   std::vector<Scratch<T>> scratch_;
 };
 
@@ -81,12 +61,12 @@ template <class T>
 void run_documents(const DocumentPass<T>& pass, Prior kind, std::int64_t first, std::int64_t last,
                    Workers<T>& workers, int n_threads, ExpectSums& total) {
   const std::int64_t padded = pass.Theta.stride, tasks = n_tasks(last - first, kDocsPerTask);
-  AlignedBuffer<double> sums(tasks * 2 * padded);
+  AlignedVector<double> sums(static_cast<std::size_t>(tasks * 2 * padded));
   std::vector<DocumentSums> part(static_cast<std::size_t>(tasks));
   const auto kernel = kernels<T>().expect_documents[static_cast<int>(kind)];
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
     DocumentSums& mine = part[static_cast<std::size_t>(t)];
-    mine.log = sums.get() + t * 2 * padded;
+    mine.log = sums.data() + t * 2 * padded;
     mine.mean = mine.log + padded;
     const std::int64_t begin = first + t * kDocsPerTask;
     kernel(pass, begin, std::min(begin + kDocsPerTask, last), workers[worker], mine);
@@ -164,22 +144,22 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
   const std::int64_t padded = input.Theta.stride, K = c_in.width;
   const PreparedPrior<T> prior(input.prior, padded);
   Workers<T> workers(n_threads, padded, longest(input.W), input.max_inner);
-  AlignedBuffer<T> e(index.max_slab_docs() * padded), weight(index.max_slab_entries());
+  AlignedVector<T> e(index.max_slab_docs() * padded), weight(index.max_slab_entries());
   ExpectSums total = empty_sums(K);
 
   for (const Slab& slab : index.slabs()) {
     DocumentPass<T> documents = document_pass(input, prior, c_in, c_out);
     documents.log_scale = nullptr;
-    documents.e_out = {e.get(), slab.last_doc - slab.first_doc, K, padded};
-    documents.weight_out = weight.get();
+    documents.e_out = {e.data(), slab.last_doc - slab.first_doc, K, padded};
+    documents.weight_out = weight.data();
     documents.place = index.place();
     documents.first_doc = slab.first_doc;
     run_documents(documents, input.prior.kind, slab.first_doc, slab.last_doc, workers, n_threads,
                   total);
 
     const FeaturePass<T> features{input.Theta,
-                                  {e.get(), slab.last_doc - slab.first_doc, K, padded},
-                                  weight.get(),
+                                  {e.data(), slab.last_doc - slab.first_doc, K, padded},
+                                  weight.data(),
                                   index.document() + slab.first_entry,
                                   n};
     const std::int64_t slots = slab.last_slot - slab.first_slot;
