@@ -66,7 +66,11 @@ def fit(
     ] = None,
     alpha: Annotated[
         str | None,
-        _option("--alpha", help="Number, auto (learned) or total-one (1/K).", default="auto"),
+        _option(
+            "--alpha",
+            help="Number, auto (learned; 1.1 for map) or total-one (1/K).",
+            default="auto",
+        ),
     ] = None,
     beta: Annotated[
         str | None,
@@ -90,7 +94,12 @@ def fit(
     ] = None,
     loadings: Annotated[
         str | None,
-        _option("--loadings", metavar="NAME", help="mean-field: mean, map or vb.", default="mean"),
+        _option(
+            "--loadings",
+            metavar="NAME",
+            help="mean-field: mean, map or vb; map: mean or map.",
+            default="mean",
+        ),
     ] = None,
     exposure: Exposure = None,
     max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most, resumed ones too.")] = 200,

@@ -29,19 +29,21 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     model "DM": m ~ Dirichlet(α), w ~ Multinomial(L, Θm), BJ06 (4), fitted by (17)–(19);
     model "GP": l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), BJ06 (2), fitted by (13)–(16);
     model "CGP": as GP, but l_k = 0 with probability ρ_k, BJ06 (3). All three by Gibbs sampling,
-    direct (BJ06 figure 6) and collapsed (figure 7).
+    direct (BJ06 figure 6) and collapsed (figure 7); DM and GP also by EM at the modes, C04 (14).
 
     Parameters
     ----------
     n_components : K, the number of components.
     model : "DM", "GP", "CGP", a long name, or a Model object.
-    algorithm : "auto", "mean-field", "gibbs", "collapsed-gibbs", or an Algorithm object.
-    alpha : "auto" (learned), "total-one" (1/K each), a number, or K numbers.
-    beta : GP and CGP: "auto" (learned), a number, or K numbers.
+    algorithm : "auto", "mean-field", "map", "gibbs", "collapsed-gibbs", or an Algorithm object.
+    alpha : "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K numbers.
+    beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths), a
+        number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
     gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
         features, learned by the samplers).
-    loadings : mean field's treatment of Θ: None for its default, "mean", "map" or "vb".
+    loadings : treatment of Θ by mean field ("mean", "map", "vb") or map ("mean", "map"); None for
+        the default, "mean".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
     max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
