@@ -36,7 +36,7 @@ class Workspace {
  public:
   explicit Workspace(const CollapsedCounts& counts)
       : padded_(counts.padded()),
-        inverse_(static_cast<std::size_t>(counts.n_blocks() * padded_)),
+        inverse_(static_cast<std::size_t>(padded_)),
         floats_(static_cast<std::size_t>(kUniforms + (counts.sparse() ? 5 : 2) * padded_)),
         sums_(static_cast<std::size_t>(counts.sparse() ? 2 * padded_ : 0)),
         counts_(static_cast<std::size_t>(counts.sparse() ? padded_ : 0)),
@@ -122,7 +122,6 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
     if (P > 1) std::copy_n(counts.total(), size, total);
     const CollapsePass pass{counts.K(),
                             counts.padded(),
-                            counts.n_blocks(),
                             cells.document(),
                             z,
                             narrow ? static_cast<void*>(counts.c().narrow()) : counts.c().wide(),

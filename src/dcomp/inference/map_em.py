@@ -17,7 +17,7 @@ from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray, Info, State
 from dcomp.inference.hyper import BETA_CAP, BETA_FLOOR
 from dcomp.inference.mean_field import Allocation, Weights, allocate, finite_objective
-from dcomp.inference.start import even_c, seeded_n
+from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 
@@ -66,14 +66,7 @@ class MapEM:
     ) -> State:
         """Even scores, loadings seeded by documents."""
         check_modes(model, self.loadings)
-        counts, K = observed.counts, model.n_components
-        return State(
-            model,
-            read_only(even_c(counts, K, self.dtype)),
-            read_only(seeded_n(counts, K, seed, self.dtype)),
-            sweep=0,
-            seed=seed,
-        )
+        return seeded_state(model, observed.counts, seed, self.dtype)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ from n, every document's scores, then the new n."""

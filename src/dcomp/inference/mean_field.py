@@ -19,7 +19,7 @@ from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombinat
 from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray, Info, State, SufficientStats
 from dcomp.inference.hyper import learn_scores
-from dcomp.inference.start import even_c, seeded_n
+from dcomp.inference.start import even_c, seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 
@@ -84,14 +84,7 @@ class MeanField:
                 "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
                 f"got gamma = {gamma.min():g} (use loadings='mean' or 'vb')"
             )
-        K = model.n_components
-        return State(
-            model,
-            read_only(even_c(counts, K, self.dtype)),
-            read_only(seeded_n(counts, K, seed, self.dtype)),
-            sweep=0,
-            seed=seed,
-        )
+        return seeded_state(model, counts, seed, self.dtype)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: weights from n, every document, then new n and hyper-parameters."""

@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts
+from dcomp.inference.base import State
+from dcomp.models import Model
+from dcomp.models.arrays import read_only
 
 # Share of a component's first loadings that comes from its own document; the rest is the corpus.
 _SEED_SHARE = 0.1
@@ -49,3 +52,15 @@ def even_c(counts: Counts, n_components: int, dtype: Any) -> npt.NDArray[Any]:
     figure 5, step 1)."""
     share = (counts.doc_totals / n_components).astype(dtype)
     return np.repeat(share[:, None], n_components, axis=1)
+
+
+def seeded_state(model: Model, counts: Counts, seed: int, dtype: Any) -> State:
+    """Even scores and seeded loadings: where the algorithms that climb begin."""
+    K = model.n_components
+    return State(
+        model,
+        read_only(even_c(counts, K, dtype)),
+        read_only(seeded_n(counts, K, seed, dtype)),
+        sweep=0,
+        seed=seed,
+    )

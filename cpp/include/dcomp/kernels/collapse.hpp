@@ -116,12 +116,8 @@ class DenseWalk {
         uniforms_(&cell.rng, cell.scratch.uniforms),
         phi_(cell.scratch.phi),
         part_(cell.scratch.part),
+        inverse_(cell.scratch.inverse),
         next_run_(cell.first) {
-    const CollapsePass& pass = cell.pass;
-    for (std::int64_t g = 0; g < pass.n_blocks; ++g)
-      for (std::int64_t k = 0; k < pass.padded; ++k)
-        cell.scratch.inverse[g * pass.padded + k] =
-            static_cast<float>(1 / (pass.gamma_total[g] + pass.total[g * pass.padded + k]));
     if (next_run_ != cell_.last) {
       last_token_ = cell_.last[-1].end;
       begin_run();
@@ -221,9 +217,13 @@ class DenseWalk {
     end_ = next_run_->end;
     n_ = pass.n + j * pass.padded;
     total_ = pass.total + g * pass.padded;
-    inverse_ = cell_.scratch.inverse + g * pass.padded;
     gamma_ = static_cast<float>(pass.gamma[j]);
     gamma_total_ = static_cast<float>(pass.gamma_total[g]);
+    if (g != block_) {
+      block_ = g;
+      for (std::int64_t k = 0; k < pass.padded; k += V::size)
+        V::store(inverse_ + k, 1 / (gamma_total_ + V::load_counts(total_ + k)));
+    }
     for (std::int64_t k = 0; k < phi_.length(pass.padded); k += V::size)
       phi_.fill(k, (gamma_ + V::load_counts(n_ + k)) * V::load(inverse_ + k), pass.K);
     if (++next_run_ + kRunsAhead < cell_.last)
@@ -241,9 +241,9 @@ class DenseWalk {
   Uniforms uniforms_;
   LogProduct log_words_;
   PhiRow<V, NV> phi_;
-  float *part_, *inverse_ = nullptr;
+  float *part_, *inverse_;
   const TokenCells::Run* next_run_;
-  std::int64_t t_ = 0, end_ = 0, last_token_ = 0, document_ = 0, old_ = 0;
+  std::int64_t t_ = 0, end_ = 0, last_token_ = 0, block_ = -1, document_ = 0, old_ = 0;
   std::int32_t *n_ = nullptr, *total_ = nullptr;
   float gamma_ = 0, gamma_total_ = 0, phi_old_ = 0;
   // Between the parts of a step:

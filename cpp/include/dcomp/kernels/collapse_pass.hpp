@@ -10,7 +10,7 @@ namespace dcomp {
 
 // What one cell of tokens works on. Its documents and features are its own; `total` is its copy.
 struct CollapsePass {
-  std::int64_t K, padded, n_blocks;
+  std::int64_t K, padded;
   const std::int32_t* document;  // (T)
   std::uint16_t* z;              // (T)
   void* c;                       // (I, padded); as n, null where there are lists
@@ -30,8 +30,7 @@ inline constexpr int kTogether = 4;
 // Uniform numbers that a cell draws at a time: whole vectors of every instruction set.
 inline constexpr int kUniforms = 64;
 
-// All of one padded row but for uniforms (kUniforms) and inverse (G, padded); kernels/collapse*.hpp
-// say what for.
+// All of one padded row but for uniforms (kUniforms); kernels/collapse*.hpp say what for.
 struct CollapseScratch {
   float *uniforms, *inverse, *phi, *part;
   // Where components are lists:

@@ -13,17 +13,11 @@
 
 namespace dcomp::DCOMP_ISA {
 
-// base[index[q]] in lane q.
+// base[index[q]] in lane q. Single loads: the gather instruction is slower where we measured.
 [[gnu::always_inline]] inline Narrow::Floats gather(const float* base, const std::uint16_t* index) {
-#if 0
-  const __m256i wide =
-      _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(index)));
-  return reinterpret_cast<Narrow::Floats>(_mm256_i32gather_ps(base, wide, 4));
-#else
   Narrow::Floats out;
   for (int q = 0; q < Narrow::size; ++q) out[q] = base[index[q]];
   return out;
-#endif
 }
 
 // Bit 2q (and perhaps 2q + 1) is set where list[q] is the value, q = 0 ... kMatch - 1.
@@ -104,7 +98,7 @@ class SparseWalk {
       : cell_(cell),
         at_(cell.pass.scores),
         uniforms_(&cell.rng, cell.scratch.uniforms),
-        inverse_(cell.scratch.phi),
+        inverse_(cell.scratch.inverse),
         psi_(cell.scratch.psi),
         part_(cell.scratch.part),
         all_{cell.scratch.all, cell.scratch.all_blocks},
