@@ -216,7 +216,7 @@ def _array(archive: zipfile.ZipFile, name: str, source: Path) -> npt.NDArray[Any
             raise InvalidFile(f"{source}: array {name!r} is compressed; dcomp stores arrays plain")
         data = member.read()
     if len(data) != size:
-        raise InvalidFile(f"{source}: array {name!r} is cut short")
+        raise InvalidFile(f"{source}: array {name!r} is not as long as its header says")
     array = np.frombuffer(io.BytesIO(data).getbuffer(), dtype=dtype).reshape(shape)
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise InvalidFile(f"{source}: array {name!r} must hold finite numbers")

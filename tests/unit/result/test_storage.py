@@ -76,6 +76,14 @@ def test_every_truncation_is_an_error(path):
             dcomp.load(path)
 
 
+@pytest.mark.parametrize("change", [lambda array: array[:-4], lambda array: array + b"more"])
+def test_an_array_of_another_length_than_its_header(path, change):
+    """The archive is sound and the header plausible: only the number of bytes gives it away."""
+    rewrite(path, lambda name, content: change(content) if name == "n.npy" else content)
+    with pytest.raises(dcomp.InvalidFile, match="array 'n' is not as long as its header says"):
+        dcomp.load(path)
+
+
 def test_flipped_bytes_never_pass_silently(fitted, path):
     content = path.read_bytes()
     rng = np.random.default_rng(0)
