@@ -13,6 +13,7 @@
 
 #include "corpus.hpp"
 #include "dcomp/dispatch.hpp"
+#include "dcomp/factor.hpp"
 #include "dcomp/mean_field.hpp"
 #include "samplers.hpp"
 
@@ -156,6 +157,41 @@ void predict(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_sca
                     std::max(n_threads, 1));
 }
 
+// One side of a factorisation W ~ X F'; returns the sums before and after, and the residual.
+template <class T>
+std::tuple<double, double, double, double> factor_pass(Corpus& corpus, Matrix<const T> F,
+                                                       Matrix<const T> x_in, Matrix<T> x_out,
+                                                       const std::string& update, int max_rounds,
+                                                       double tol, int n_threads) {
+  const CsrView& W = corpus.W();
+  const auto K = static_cast<std::int64_t>(x_in.shape(1));
+  require(static_cast<std::int64_t>(F.shape(0)) == W.n_features &&
+              static_cast<std::int64_t>(F.shape(1)) == padded_width<T>(K),
+          "F must be (columns, padded K)");
+  require(static_cast<std::int64_t>(x_in.shape(0)) == W.n_docs && x_in.shape(0) == x_out.shape(0) &&
+              x_in.shape(1) == x_out.shape(1),
+          "x must be (rows, K) on both sides");
+  require(update == "multiplicative" || update == "coordinates",
+          "update must be 'multiplicative' or 'coordinates'");
+  require(max_rounds >= 1, "max_rounds must be at least 1");
+  const FactorPass<T> pass{
+      W,
+      padded_rows(F, K),
+      rows(x_in),
+      rows(x_out),
+      update == "coordinates" ? FactorUpdate::coordinates : FactorUpdate::multiplicative,
+      max_rounds,
+      tol};
+  FactorSums sums;
+  {
+    nb::gil_scoped_release release;
+    sums = factor<T>(pass, std::max(n_threads, 1));
+  }
+  return {
+      sums.before, sums.after, sums.residual,
+      static_cast<double>(sums.rounds) / static_cast<double>(std::max<std::int64_t>(W.n_docs, 1))};
+}
+
 // Elementwise special functions, so that Python can test what the kernels use.
 template <class T>
 void special(const std::string& name, Vector<const T> x, Vector<T> out) {
@@ -186,6 +222,9 @@ void define_kernels(nb::module_& m) {
   m.def("log_predictive", &predict<T>, nb::arg("corpus"), nb::arg("Theta").noconvert(),
         nb::arg("log_scale").noconvert(), nb::arg("scores").noconvert(), nb::arg("out").noconvert(),
         nb::arg("n_threads"));
+  m.def("factor", &factor_pass<T>, nb::arg("corpus"), nb::arg("F").noconvert(),
+        nb::arg("x_in").noconvert(), nb::arg("x_out").noconvert(), nb::arg("update"),
+        nb::arg("max_rounds"), nb::arg("tol"), nb::arg("n_threads"));
   m.def("special", &special<T>, nb::arg("name"), nb::arg("x").noconvert(),
         nb::arg("out").noconvert());
 }
@@ -193,6 +232,7 @@ void define_kernels(nb::module_& m) {
 std::vector<std::tuple<std::string, std::string>> compiled() {
   std::vector<std::tuple<std::string, std::string>> cells;
   for (int p = 0; p < kPriors; ++p) cells.emplace_back(kPriorNames[p], kPriorModes[p]);
+  cells.emplace_back("GP", "factorise");
   for (const char* name : {"DM", "GP", "CGP"})
     for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
   return cells;

@@ -4,6 +4,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/kernels/collapse_sparse.hpp"
 #include "dcomp/kernels/expect.hpp"
+#include "dcomp/kernels/factor.hpp"
 #include "dcomp/kernels/loadings.hpp"
 #include "dcomp/kernels/predict.hpp"
 #include "dcomp/kernels/sample.hpp"
@@ -23,6 +24,7 @@ constexpr Kernels<T> table() {
           &collect_feature<T>,
           &loading_row<T>,
           &log_predictive<T>,
+          &factor_rows<T>,
           {&elementwise<T, &exp<T>>, &elementwise<T, &log<T>>, &elementwise<T, &digamma<T>>}};
 }
 

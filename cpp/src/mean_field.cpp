@@ -204,8 +204,10 @@ void log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* 
       double total = 0;
       for (std::int64_t k = 0; k < scores.width; ++k)
         total += static_cast<double>(scores.row(i)[k]);
+      // Without priors a document of no words has no scores: then no component is preferred.
+      const double even = 1 / static_cast<double>(scores.width);
       for (std::int64_t k = 0; k < scores.width; ++k)
-        s.e[k] = static_cast<T>(static_cast<double>(scores.row(i)[k]) / total);
+        s.e[k] = static_cast<T>(total > 0 ? static_cast<double>(scores.row(i)[k]) / total : even);
       out[i] = kernel(W, Theta, log_scale, i, s.e, s.z);
     }
   });

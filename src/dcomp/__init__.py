@@ -25,7 +25,7 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp.estimators import DCA, LDA, LSA, PLSA, GaP
+    from dcomp.estimators import DCA, LDA, LSA, NMF, PLSA, GaP
 
 __version__ = package_version()
 
@@ -33,6 +33,7 @@ __all__ = [
     "DCA",
     "LDA",
     "LSA",
+    "NMF",
     "PLSA",
     "ConvergenceWarning",
     "Counts",
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 
-_ESTIMATORS = ("DCA", "LDA", "LSA", "PLSA", "GaP")
+_ESTIMATORS = ("DCA", "LDA", "LSA", "NMF", "PLSA", "GaP")
 
 
 def __getattr__(name: str) -> Any:

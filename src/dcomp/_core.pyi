@@ -69,6 +69,16 @@ def log_predictive(
     out: _Double,
     n_threads: int,
 ) -> None: ...
+def factor(
+    corpus: Corpus,
+    F: _Float,
+    x_in: _Float,
+    x_out: _Float,
+    update: str,
+    max_rounds: int,
+    tol: float,
+    n_threads: int,
+) -> tuple[float, float, float, float]: ...
 def special(name: str, x: _Float, out: _Float) -> None: ...
 def instruction_set() -> str: ...
 def compiled() -> list[tuple[str, str]]: ...

@@ -15,9 +15,11 @@ from dcomp.models import MODELS, Model
 _MODES = {
     "expect": ("mean-field",),
     "maximise": ("map",),
+    "factorise": ("ml",),
     "sample": ("gibbs",),
     "collapse": ("collapsed-gibbs",),
 }
+_POINT_ESTIMATES = ("map", "ml")
 _DEFAULT_ORDER = ("mean-field", "collapsed-gibbs")
 
 
@@ -64,6 +66,11 @@ def algorithm_name(model: str, algorithm: str = "auto") -> str:
 def check(model: Model, algorithm: Algorithm) -> None:
     """An error unless this pair exists."""
     algorithm_name(model_key(model.key), algorithm.name)
+    if getattr(model.scores, "is_flat", False) and algorithm.name not in _POINT_ESTIMATES:
+        raise UnsupportedCombination(
+            f"beta = 0 is no prior, which {algorithm.name} cannot do without; "
+            f"{' and '.join(_POINT_ESTIMATES)} can"
+        )
 
 
 def _what_exists() -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from dcomp import registry
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.inference import ALGORITHMS, Algorithm, Keep, MapEM, MeanField
+from dcomp.inference import ALGORITHMS, Algorithm, Keep, MapEM, MaximumLikelihood, MeanField
 from dcomp.models import MODELS, Model, empirical_gamma
 from dcomp.models.arrays import component_vector
 
@@ -70,8 +70,9 @@ def resolve_seed(random_state: Any) -> int:
     )
 
 
-# C04 3.6: a little below the shapes that texts show, 1.2 to 1.4, to keep components apart.
-MAP_ALPHA = 1.1
+# What "auto" is where α is not learned. For map C04 3.6: a little below the shapes that texts show,
+# 1.2 to 1.4, to keep components apart.
+POINT_ALPHA = {MapEM.name: 1.1, MaximumLikelihood.name: 1.0}
 
 
 def resolve_model(
@@ -87,27 +88,29 @@ def resolve_model(
 ) -> Model:
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
 
-    alpha: "auto" (learned; 1.1 for map), "total-one" (1/K each, BJ04 §5), a number or K numbers.
-    beta (GP, CGP): "auto" (learned; for map the start itself), a number or K numbers. rho (CGP):
-    "auto", a number or K numbers. gamma: a number, J numbers,
-    "empirical" (BJ04 §5), or "auto" (one number for all features, learned by the samplers).
+    alpha: "auto" (learned; 1.1 for map, 1 for ml), "total-one" (1/K each, BJ04 §5), a number or K
+    numbers. beta (GP, CGP): "auto" (learned; for map the start itself, for ml 0), a number or K
+    numbers. rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers, "empirical" (BJ04
+    §5), or "auto" (one number for all features, learned by the samplers).
     """
     if not isinstance(model, str):
         return model
     key = registry.model_key(model)
     K = whole_number("n_components", n_components, 1)
     options: dict[str, Any] = {"gamma": resolve_gamma(gamma, counts)}
-    is_mode = algorithm == MapEM.name or isinstance(algorithm, MapEM)
+    name = algorithm if isinstance(algorithm, str) else algorithm.name
+    is_point = name in POINT_ALPHA
     word = _is_word("alpha", alpha, ("auto", "total-one"))
-    options["learn_alpha"] = word == "auto" and not is_mode
+    options["learn_alpha"] = word == "auto" and not is_point
     options["alpha"] = alpha if word is None else 1.0 / K
-    if is_mode and word == "auto":
-        options["alpha"] = MAP_ALPHA
+    if is_point and word == "auto":
+        options["alpha"] = POINT_ALPHA[name]
     if MODELS[key].has_exposure:
-        options["learn_beta"] = _is_word("beta", beta, ("auto",)) == "auto" and not is_mode
+        options["learn_beta"] = _is_word("beta", beta, ("auto",)) == "auto" and not is_point
         # With this start a document of average length has the expected total Σ α/β.
         mean_length = max(counts.n_tokens / counts.n_docs, 1e-3)
         start = float(component_vector("alpha", options["alpha"], K).sum()) / mean_length
+        start = 0.0 if name == MaximumLikelihood.name else start
         options["beta"] = start if isinstance(beta, str) else beta
     elif not isinstance(beta, str):
         raise UnsupportedCombination(f"beta has no meaning for model {key}; leave it at 'auto'")
@@ -169,7 +172,7 @@ def resolve_algorithm(
         registry.check(model, algorithm)
     of_samplers = {"burn_in": burn_in, "start": start, "anneal": anneal}
     given = [name for name, value in of_samplers.items() if value is not None]
-    if isinstance(algorithm, MeanField | MapEM):
+    if isinstance(algorithm, MeanField | MapEM | MaximumLikelihood):
         if given:
             raise UnsupportedCombination(
                 f"{given[0]}= is an option of the samplers, not {algorithm.name}"
@@ -179,7 +182,11 @@ def resolve_algorithm(
                 f"n_draws= keeps draws of a sampler, and {algorithm.name} makes none: fit by gibbs "
                 "or collapsed-gibbs"
             )
-        return algorithm if loadings is None else replace(algorithm, loadings=loadings)
+        if loadings is None:
+            return algorithm
+        if isinstance(algorithm, MaximumLikelihood):
+            raise UnsupportedCombination("loadings= is an option of mean-field and map, not ml")
+        return replace(algorithm, loadings=loadings)
     if loadings is not None:
         raise UnsupportedCombination(
             f"loadings= is an option of mean-field and map, not {algorithm.name}"

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
 
 
 def make(key, algorithm, **options):
-    settings = {"max_iter": 8, "tol": 0, "verbose": 0, "gamma": 0.1} | options
+    has_no_prior = "ml" in (algorithm, getattr(algorithm, "name", ""))
+    settings = {"max_iter": 8, "tol": 0, "verbose": 0, "gamma": 1.0 if has_no_prior else 0.1}
+    settings |= options
     if isinstance(algorithm, str) and ALGORITHMS[algorithm].samples:
         settings = {"burn_in": 4} | settings  # the same for short and long runs, to compare them
     return dcomp.DCA(4, model=key, algorithm=algorithm, **settings)
@@ -200,4 +202,5 @@ def test_heldout_score(key, algorithm, planted):
     unigram = np.exp(
         -(test.feature_totals @ np.log(train.feature_totals / train.n_tokens)) / test.n_tokens
     )
-    assert fitted.perplexity(test) < 0.8 * unigram
+    # Without priors a fit knows its own documents too well.
+    assert fitted.perplexity(test) < (0.85 if algorithm == "ml" else 0.8) * unigram

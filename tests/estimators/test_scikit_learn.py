@@ -71,18 +71,24 @@ class RoundedPLSA(_Rounding, dcomp.PLSA):
     pass
 
 
+class RoundedNMF(_Rounding, dcomp.NMF):
+    pass
+
+
 @parametrize_with_checks(
     [
         RoundedLDA(2, verbose=0, max_iter=40, tol=1e-2),
         RoundedGaP(2, verbose=0, tol=1e-2),
         RoundedPLSA(2, verbose=0, tol=1e-2),
+        RoundedNMF(2, verbose=0, tol=1e-2),
+        dcomp.NMF(2, loss="squared", verbose=0, tol=1e-2),
     ]
 )
 def test_contract_on_whole_numbers(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA])
+@pytest.mark.parametrize("estimator", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA, dcomp.NMF])
 def test_contract_as_is(estimator):
     results = check_estimator(estimator(2, verbose=0, tol=1e-2), on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
@@ -100,7 +106,7 @@ def chain(error: BaseException | None) -> str:
     return " <- ".join(texts)
 
 
-@pytest.mark.parametrize("cls", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA])
+@pytest.mark.parametrize("cls", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA, dcomp.NMF])
 def test_clone_pipeline_and_names(cls):
     from sklearn.feature_extraction.text import CountVectorizer
 

@@ -3,6 +3,7 @@
 
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/collapse_pass.hpp"
+#include "dcomp/kernels/factor_pass.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
 
 namespace dcomp {
@@ -17,6 +18,8 @@ struct Kernels {
   double (*loading_row)(const LoadingPass<T>&, std::int64_t j, double* log_theta);
   double (*log_predictive)(const CsrView&, const Rows<const T>& Theta, const double* log_scale,
                            std::int64_t i, const T* scores, T* z);
+  void (*factor_rows)(const FactorPass<T>&, std::int64_t first, std::int64_t last,
+                      FactorScratch<T>&, FactorSums&);
   // Elementwise, n a whole number of vectors: "exp", "log", "digamma".
   void (*special[3])(const T* x, T* out, std::int64_t n);
 };

@@ -89,7 +89,7 @@ def fit(
         _option(
             "--gamma",
             help="Number, empirical, or auto (learned by the samplers).",
-            default="0.05, as for LDA; 0.5 with --blocks",
+            default="0.05, as for LDA; 0.5 with --blocks; 1, none, for ml",
         ),
     ] = None,
     loadings: Annotated[

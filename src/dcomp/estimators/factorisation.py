@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dcomp import validation
+from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.estimators.dca import DCA
-from dcomp.inference import MapEM
+from dcomp.estimators.progress import progress
+from dcomp.evaluate import HeldOut
+from dcomp.inference import MapEM, MaximumLikelihood
+from dcomp.inference.least_squares import Factors, factorise, scores_given
 from dcomp.inference.run import Callback
+from dcomp.result import TopFeatures, Trace
+from dcomp.result.fit import chain_seeds
 
 
 class PLSA(DCA):
@@ -66,3 +80,237 @@ class PLSA(DCA):
 
     def _algorithm(self) -> MapEM:
         return MapEM(loadings="map", max_inner=self.max_inner)
+
+
+LOSSES = ("kullback-leibler", "squared")
+_SOLVERS = {
+    "kullback-leibler": ("coordinate-descent", "multiplicative"),
+    "squared": ("coordinate-descent", "projected"),
+}
+
+
+def _has_likelihood(model: NMF) -> bool:
+    if model.loss == "squared":
+        raise AttributeError(
+            "the squared loss is no likelihood and has no held-out score; use "
+            "loss='kullback-leibler'"
+        )
+    return True
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_of_a_likelihood: Callable[[_Method], _Method] = available_if(_has_likelihood)
+
+
+class NMF(DCA):
+    """Non-negative matrix factorisation: X ≈ L Θᵀ, nothing negative; B18 (2.9), BJ06 Lemma 2.
+
+    loss "kullback-leibler": Σ x log(x/y) − x + y, y = L Θᵀ, which is the likelihood of Poisson
+    counts: DCA with model "GP" without priors (α = 1, β = 0, γ = 1), with everything that a Fit
+    offers. X must hold counts. loss "squared": ½ Σ (x − y)², for any numbers of at least 0, such as
+    weighted counts; it is no likelihood, so there is no `fit_` and no held-out score.
+
+    `fit_transform` and `transform` give L with `L @ components_` ≈ X; rows of `components_` sum to
+    1, and `dcomp.models.equivalence.probabilities` makes shares of L (B18 (2.10)).
+
+    Parameters
+    ----------
+    n_components : K, the number of components.
+    loss : "kullback-leibler" or "squared".
+    solver : "auto" or "coordinate-descent", which is fast and never raises the loss;
+        "multiplicative" (Lee and Seung, for Kullback-Leibler), "projected" (alternating solves with
+        negative numbers set to 0, B18 A.2, for squared; the best sweep is kept).
+    max_iter, tol : sweeps at most; it ends when the loss's relative change falls below tol.
+    n_chains : runs from different starts; the best is kept.
+    n_jobs : threads, of the Kullback-Leibler loss; None for all cores. The answer does not depend
+        on it. The squared loss runs on NumPy's own.
+    random_state, callbacks, verbose : as in DCA.
+    warm_start : go on from the previous fit of the same data.
+
+    Attributes
+    ----------
+    components_ : (K, J), rows sum to 1.
+    loss_ : the loss at the end.
+    history_ : one row per sweep; `residual` is the largest breach of the conditions of a minimum
+        (Karush, Kuhn, Tucker), zero at one.
+    fit_ : the Fit, of the Kullback-Leibler loss.
+    n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    >>> X = np.array([[4, 6, 0, 2], [0, 0, 4, 8], [6, 9, 1, 5], [2, 3, 3, 7]])
+    >>> model = NMF(2, verbose=0)
+    >>> L = model.fit_transform(X)
+    >>> bool(np.abs(L @ model.components_ - X).max() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        loss: str = "kullback-leibler",
+        solver: str = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_chains: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 1,
+    ) -> None:
+        super().__init__(
+            n_components,
+            model="GP",
+            alpha=1.0,
+            beta=0.0,
+            gamma=1.0,
+            max_iter=max_iter,
+            tol=tol,
+            n_chains=n_chains,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.loss = loss
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Factorise a table, dense or sparse; counts, for the Kullback-Leibler loss."""
+        solver = self._solver()
+        if self._is_squared:
+            return self._fit_squared(X, solver)
+        try:
+            return super().fit(X)
+        except InvalidCounts as error:
+            if "whole" not in str(error):
+                raise
+            raise InvalidCounts(
+                f"{error} (loss='squared' takes any numbers of at least 0)"
+            ) from None
+
+    def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
+        """L (I, K) of least loss for documents with the components given."""
+        if not self._is_squared:
+            return super().transform(X, exposure, method)
+        check_is_fitted(self, "_factors")
+        if exposure is not None or method != "auto":
+            raise UnsupportedCombination("exposure= and method= are for loss='kullback-leibler'")
+        scores = scores_given(self._table(X), self._factors.B)
+        return np.asarray(scores * self._factors.B.sum(axis=1), dtype=np.float32)
+
+    @_of_a_likelihood
+    def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
+        """Document completion on held-out documents, with its standard error."""
+        return super().completion(X, exposure, seed)
+
+    @_of_a_likelihood
+    def score(self, X: Any, y: Any = None) -> float:
+        """Held-out log-likelihood per token by document completion; higher is better."""
+        return super().score(X, y)
+
+    @_of_a_likelihood
+    def perplexity(self, X: Any) -> float:
+        """exp(−score); lower is better."""
+        return super().perplexity(X)
+
+    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+        """The n features of largest loading in each component."""
+        if not self._is_squared:
+            return super().top_features(n, block)
+        check_is_fitted(self, "_factors")
+        names = getattr(self, "feature_names_in_", None)
+        features = FeatureSpace.build(self.n_features_in_, names)
+        return TopFeatures.build(self.components_.T, features, n, block)
+
+    @property
+    def loss_(self) -> float:
+        """Σ x log(x/y) − x + y, or ½ Σ (x − y)²."""
+        if self._is_squared:
+            return self._factors.loss
+        return self._constant - self.fit_.objective
+
+    @property
+    def components_(self) -> npt.NDArray[Any]:
+        """Loadings (K, J)."""
+        if not self._is_squared:
+            return super().components_
+        B = self._factors.B
+        return np.asarray(B / np.maximum(B.sum(axis=1, keepdims=True), 1e-300), dtype=np.float32)
+
+    @property
+    def history_(self) -> Trace:
+        """One row per sweep."""
+        return Trace(self._factors.history) if self._is_squared else super().history_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    @property
+    def _is_squared(self) -> bool:
+        if self.loss not in LOSSES:
+            raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}; got {self.loss!r}")
+        return self.loss == "squared"
+
+    def _solver(self) -> str:
+        solvers = _SOLVERS["squared" if self._is_squared else self.loss]
+        if self.solver not in ("auto", *solvers):
+            raise InvalidParameter(
+                f"solver must be auto, {' or '.join(solvers)} for loss={self.loss!r}; got "
+                f"{self.solver!r}"
+            )
+        return solvers[0] if self.solver == "auto" else self.solver
+
+    def _algorithm(self) -> MaximumLikelihood:
+        return MaximumLikelihood(self._solver())
+
+    def _counts(self, X: Any, reset: bool = False) -> Counts:
+        counts = super()._counts(X, reset)
+        if reset:  # what the loss has beside the log-likelihood
+            data = counts.data.astype(np.float64)
+            self._constant = float((data * np.log(data) - data).sum())
+        return counts
+
+    def _fit_squared(self, X: Any, solver: str) -> Self:
+        table = self._table(X, reset=True)
+        K = validation.whole_number("n_components", self.n_components, 1)
+        n_chains = validation.whole_number("n_chains", self.n_chains, 1)
+        earlier = getattr(self, "_factors", None) if self.warm_start else None
+        start = None if earlier is None else earlier.Z
+        seeds = chain_seeds(validation.resolve_seed(self.random_state), n_chains)
+        with progress(self.verbose, self.max_iter, self.tol, f"NMF squared K={K}") as bars:
+            found: list[Factors] = [
+                factorise(
+                    table,
+                    K,
+                    solver,
+                    start=start,
+                    max_iter=validation.whole_number("max_iter", self.max_iter, 1),
+                    tol=self.tol,
+                    seed=seed,
+                    callbacks=[*bars, *self.callbacks],
+                )
+                for seed in seeds
+            ]
+        self._factors = min(found, key=lambda factors: factors.loss)
+        self.n_iter_ = len(self._factors.history)
+        return self
+
+    def _table(self, X: Any, reset: bool = False) -> Any:
+        """Any table of numbers, none below 0."""
+        table = X.to_scipy() if isinstance(X, Counts) else X
+        table = validate_data(
+            self, table, accept_sparse=("csr", "csc"), dtype=np.float64, reset=reset
+        )
+        stored: Any = table
+        values = np.asarray(stored.data if sparse.issparse(table) else table)
+        if values.size and values.min() < 0:
+            raise InvalidCounts(
+                f"Negative values in data passed to NMF: numbers must be at least 0; found "
+                f"{values.min():g}"
+            )
+        if isinstance(X, Counts) and reset and X.features.names is not None:
+            self.feature_names_in_ = np.array(X.features.names, dtype=object)
+        return table

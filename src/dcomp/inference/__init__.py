@@ -5,13 +5,18 @@ from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
 from dcomp.inference.gibbs import Gibbs
 from dcomp.inference.map_em import MapEM
+from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
 from dcomp.inference.stopping import RelativeChange
 
-ALGORITHMS: dict[str, type[MeanField] | type[MapEM] | type[Gibbs] | type[CollapsedGibbs]] = {
+ALGORITHMS: dict[
+    str,
+    type[MeanField] | type[MapEM] | type[MaximumLikelihood] | type[Gibbs] | type[CollapsedGibbs],
+] = {
     MeanField.name: MeanField,
     MapEM.name: MapEM,
+    MaximumLikelihood.name: MaximumLikelihood,
     Gibbs.name: Gibbs,
     CollapsedGibbs.name: CollapsedGibbs,
 }
@@ -26,6 +31,7 @@ __all__ = [
     "Info",
     "Keep",
     "MapEM",
+    "MaximumLikelihood",
     "MeanField",
     "RelativeChange",
     "Run",

@@ -73,6 +73,8 @@ class State:
     z: npt.NDArray[np.uint16] | None = None  # component of each token, in the sampler's order
     recorded: Recorded | None = None
     draws: tuple[Draw, ...] = ()  # kept so far
+    # What else an algorithm carries from sweep to sweep, by name; a number is an array of no axes.
+    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     cache: object = field(default=None, compare=False, repr=False)  # can be rebuilt from the rest
 
 
@@ -87,6 +89,8 @@ class Info:
     change: float = float("nan")  # of the objective, relative to the documents' part
     seconds: float = 0.0
     capped: tuple[str, ...] = ()  # hyper-parameters held at a limit
+    # The largest breach of the conditions of a maximum (Karush, Kuhn, Tucker), where it is known.
+    residual: float = float("nan")
 
 
 class Algorithm(Protocol):

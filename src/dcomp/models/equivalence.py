@@ -84,6 +84,32 @@ class Aspects:
         return np.asarray((self.p_d_given_z * self.p_z) @ self.p_w_given_z.T)
 
 
+def probabilities(
+    scores: npt.ArrayLike, components: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Z* (I, K) and B* (K, J) of W ≈ ZB, rows summing to 1 each: B18 (2.10).
+
+    B18 divides by the row sums of W, which are those of ZB where W = ZB; here they are those of ZB,
+    so that rows sum to 1 whatever the fit. A row of zeros becomes an even one.
+
+    >>> Z, B = probabilities([[2.0, 0.0], [3.0, 1.0]], [[2.0, 3.0], [0.0, 1.0]])
+    >>> Z.tolist(), B.tolist()
+    ([[1.0, 0.0], [0.9375, 0.0625]], [[0.4, 0.6], [0.0, 1.0]])
+    """
+    Z, B = _table("scores", scores), _table("components", components)
+    if Z.shape[1] != len(B):
+        raise InvalidParameter(
+            f"scores must have one column per component, {len(B)}; got shape {Z.shape}"
+        )
+    return _rows_to_one(Z * B.sum(axis=1)), _rows_to_one(B)
+
+
+def _rows_to_one(table: FloatArray) -> FloatArray:
+    total = table.sum(axis=1, keepdims=True)
+    even = np.full_like(table, 1 / table.shape[1])
+    return np.where(total > 0, table / np.maximum(total, 1e-300), even)
+
+
 def _table(name: str, values: npt.ArrayLike) -> FloatArray:
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not table.size or not np.all(np.isfinite(table) & (table >= 0)):

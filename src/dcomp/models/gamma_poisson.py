@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
 from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, component_vector, equal_fields
 from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
 from dcomp.models.observations import Observations
@@ -21,7 +22,7 @@ from dcomp.models.words import draw_words, word_log_likelihood
 
 @dataclass(frozen=True, eq=False)
 class GammaScores:
-    """l_k ~ Gamma(α_k, β_k) with rate β_k.
+    """l_k ~ Gamma(α_k, β_k) with rate β_k; α_k = 1, β_k = 0 is flat: no prior at all.
 
     >>> GammaScores.build(2, alpha=1.0, beta=[0.5, 2.0]).beta
     array([0.5, 2. ])
@@ -45,17 +46,25 @@ class GammaScores:
         learn_beta: bool = False,
     ) -> GammaScores:
         """α, β numbers or one per component; the start of the learning where they are learned."""
-        return cls(
-            component_vector("alpha", alpha, n_components),
-            component_vector("beta", beta, n_components),
-            learn_alpha,
-            learn_beta,
-        )
+        shape = component_vector("alpha", alpha, n_components)
+        rate = component_vector("beta", beta, n_components, zero=True)
+        if np.any((rate == 0) & ((shape != 1) | learn_alpha | learn_beta)):
+            raise InvalidParameter(
+                "beta must be positive, or 0 with a fixed alpha of 1, which is a flat prior; found "
+                f"beta = 0 with {'a learned prior' if learn_alpha or learn_beta else 'alpha'}"
+                f"{'' if learn_alpha or learn_beta else f' = {shape[rate == 0][0]:g}'}"
+            )
+        return cls(shape, rate, learn_alpha, learn_beta)
 
     @property
     def n_components(self) -> int:
         """K."""
         return len(self.alpha)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether a score has no prior: its density is 1 everywhere, and nothing integrates."""
+        return bool((self.beta == 0).any())
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -101,8 +110,15 @@ class GammaScores:
 
     def log_density(self, scores: FloatArray) -> FloatArray:
         """log p(l) per document."""
-        constant = (self.alpha * np.log(self.beta) - gammaln(self.alpha)).sum()
-        terms = (self.alpha - 1) * np.log(scores) - self.beta * scores
+        proper = self.beta > 0
+        constant = (
+            self.alpha * np.log(self.beta, where=proper, out=np.zeros_like(self.beta))
+        ).sum()
+        constant -= gammaln(self.alpha).sum()
+        powers = np.where(
+            self.alpha == 1, 0.0, (self.alpha - 1) * np.log(np.maximum(scores, 1e-300))
+        )
+        terms = powers - self.beta * scores
         return np.asarray(constant + terms.sum(axis=1))
 
 
@@ -196,6 +212,8 @@ class GammaPoisson:
         Theta: FloatArray | None = None,
     ) -> tuple[Counts, FloatArray, FloatArray]:
         """Counts, l and Θ drawn from the model; `size` = exposure per document (and block)."""
+        if self.scores.is_flat:
+            raise InvalidParameter("a flat prior (beta = 0) has no draws; give beta > 0")
         if Theta is None:
             Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
         exposure = np.asarray(size, dtype=np.float64)

@@ -48,6 +48,17 @@ class Observations:
         return _core.Corpus(counts.indptr, counts.indices, counts.data, counts.n_features)
 
     @cached_property
+    def by_feature(self) -> _core.Corpus:
+        """The same with features for documents: what solves for the loadings with scores given."""
+        turned = self.counts.to_scipy().T.tocsr()
+        return _core.Corpus(
+            turned.indptr.astype(np.int64),
+            turned.indices.astype(np.int32),
+            turned.data.astype(np.int32),
+            self.counts.n_docs,
+        )
+
+    @cached_property
     def block_totals(self) -> npt.NDArray[np.int64]:
         """Tokens per document and block, (I, G)."""
         return self.counts.block_totals

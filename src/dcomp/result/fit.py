@@ -541,7 +541,13 @@ def _observations(counts: Counts, model: Model, exposure: Any) -> Observations:
         raise UnsupportedCombination(
             f"exposure has no meaning for model {model.key}, which conditions on document lengths"
         )
-    return Observations.build(counts, exposure)
+    observed = Observations.build(counts, exposure)
+    if getattr(model.scores, "is_flat", False) and observed.total_exposure.min() <= 0:
+        raise InvalidParameter(
+            "exposure must be positive where scores have no prior; it is 0 for document "
+            f"{int(observed.total_exposure.argmin())}"
+        )
+    return observed
 
 
 def _check_same_data(fit: Fit, provenance: Provenance, what: str) -> None:

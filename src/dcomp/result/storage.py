@@ -34,6 +34,7 @@ FORMAT, VERSION = "dcomp-fit", 3
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
 _SCORE_ARRAYS = ("alpha", "beta", "rho")
 _SCORE_FLAGS = ("learn_alpha", "learn_beta", "learn_rho")
+_EXTRA = "extra_"  # before the name of what an algorithm carries along
 
 
 def save(fit: Fit, path: str | os.PathLike[str]) -> None:
@@ -64,6 +65,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         arrays |= {"recorded_Theta": recorded.Theta, "recorded_c": recorded.c}
         if recorded.zeros is not None:
             arrays["recorded_zeros"] = recorded.zeros
+    arrays |= {f"{_EXTRA}{name}": array for name, array in fit.state.extra.items()}
     if fit.kept is not None:
         arrays |= draw_arrays(fit.kept)
     manifest = {
@@ -162,6 +164,7 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         arrays.get("z"),
         _recorded(manifest, arrays),
         () if kept is None else kept.of_chain(kept.best),
+        {name.removeprefix(_EXTRA): a for name, a in arrays.items() if name.startswith(_EXTRA)},
     )
     return Fit(
         state,
@@ -251,6 +254,12 @@ def _check_shapes(
         and ("z" not in arrays or _is_assignment(arrays["z"], c, K))
         and ("recorded_Theta" not in arrays or arrays["recorded_Theta"].shape == n.shape)
         and ("recorded_c" not in arrays or arrays["recorded_c"].shape == c.shape)
+        and all(
+            # Numbers, and companions of c and n.
+            array.shape in ((), c.shape, n.shape)
+            for name, array in arrays.items()
+            if name.startswith(_EXTRA)
+        )
         and (c >= 0).all()
         and (n >= 0).all()
         and ("exposure" not in arrays or arrays["exposure"].shape == (len(c), features.n_blocks))

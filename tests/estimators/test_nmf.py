@@ -1,0 +1,157 @@
+"""NMF by name: both losses, B18's example, and what a tired user types."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dcomp
+from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
+from dcomp.inference.least_squares import factorise
+from dcomp.models.equivalence import probabilities
+
+# B18 table 1; its R code starts from abs(round(rnorm(12, sd = 2))) with seed 3.
+W = np.array(
+    [
+        [4, 6, 0, 2, 2],
+        [0, 0, 4, 8, 12],
+        [6, 9, 1, 5, 6],
+        [2, 3, 3, 7, 10],
+        [0, 0, 3, 6, 9],
+        [2, 6, 1, 4, 5],
+    ]
+)
+START = np.array([[2, 0], [1, 2], [1, 2], [2, 3], [0, 1], [0, 2]])
+
+
+def test_b18_a1_to_its_printed_digits():
+    found = factorise(W, 2, "signed", start=START, max_iter=1000, tol=0)
+    np.testing.assert_array_equal(
+        found.Z.round(2),
+        [[3.13, 0.05], [-1.55, 3.58], [4.31, 0.97], [0.41, 2.71], [-1.16, 2.68], [2.26, 1.03]],
+    )
+    np.testing.assert_array_equal(
+        found.B.round(2), [[1.18, 1.96, -0.02, 0.6, 0.58], [0.5, 0.85, 1.11, 2.5, 3.6]]
+    )
+    # Its minimum is the truncated singular value decomposition.
+    singular = np.linalg.svd(W, compute_uv=False)
+    assert 2 * found.loss == pytest.approx((singular[2:] ** 2).sum(), rel=1e-9)
+    assert found.history[-1].residual < 1e-6
+
+
+def test_b18_a2_to_its_printed_digits():
+    found = factorise(W, 2, "projected", start=START, max_iter=1001, tol=0)
+    np.testing.assert_array_equal(
+        found.Z.round(2),
+        [[1.6, 0], [0, 5.83], [2.4, 1.45], [0.79, 4.37], [0, 4.38], [1.37, 1.6]],
+    )
+    np.testing.assert_array_equal(
+        found.B.round(2), [[2.33, 3.85, 0, 1.26, 1.25], [0, 0.01, 0.69, 1.37, 2.06]]
+    )
+    # "No optimiser" (MODELS §8): coordinate descent goes on from there, and finds a better one.
+    better = factorise(W, 2, start=found.Z, max_iter=2000, tol=0)
+    assert better.loss <= found.loss
+    assert better.history[-1].residual < 1e-8
+
+
+def test_coordinate_descent_never_raises_the_squared_loss():
+    X = np.random.default_rng(0).gamma(0.5, 2.0, (40, 25))
+    found = factorise(X, 4, max_iter=300, tol=0)
+    path = np.array([row.objective for row in found.history])
+    assert (np.diff(path) >= -1e-9 * abs(path[-1])).all()
+    assert found.history[-1].residual < 1e-3 * found.history[0].residual
+    assert found.loss == pytest.approx(0.5 * ((X - found.Z @ found.B) ** 2).sum())
+    assert found.Z.min() >= 0
+    assert found.B.min() >= 0
+
+
+def test_a_projected_sweep_that_is_worse_is_not_kept():
+    X = np.random.default_rng(3).gamma(0.3, 2.0, (30, 20))
+    found = factorise(X, 6, "projected", max_iter=100, tol=0)
+    path = np.array([row.objective for row in found.history])
+    assert (np.diff(path) < 0).any()  # it does happen here
+    assert -found.loss == path.max()
+    assert found.loss == pytest.approx(0.5 * ((X - found.Z @ found.B) ** 2).sum())
+
+
+def test_rank_that_is_lost_is_no_failure():
+    X = np.outer([1.0, 2, 0, 3], [1.0, 0, 2])
+    for solver in ("projected", "coordinate-descent", "signed"):
+        found = factorise(X, 3, solver, max_iter=50)
+        assert np.isfinite(found.Z).all()
+        assert found.loss < 1e-6
+    empty = factorise(np.zeros((3, 4)), 2, "projected", max_iter=5)
+    assert empty.loss == 0
+    assert np.isfinite(empty.Z).all()
+
+
+@pytest.mark.parametrize("loss", ["kullback-leibler", "squared"])
+@pytest.mark.parametrize("solver", ["auto", "multiplicative", "projected"])
+def test_scores_times_components_is_the_table(loss, solver):
+    if (solver == "multiplicative") != (loss == "kullback-leibler") and solver != "auto":
+        with pytest.raises(InvalidParameter, match=f"for loss='{loss}'; got '{solver}'"):
+            dcomp.NMF(2, loss=loss, solver=solver, verbose=0).fit(W)
+        return
+    model = dcomp.NMF(2, loss=loss, solver=solver, max_iter=4000, tol=1e-7, verbose=0)
+    L = model.fit_transform(W)
+    assert np.abs(L @ model.components_ - W).max() < 1.4
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(model.transform(sparse.csr_array(W)), L, atol=1e-4)
+    y = L @ model.components_
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kl = np.where(W > 0, W * np.log(W / y), 0) - W + y
+    expected = 0.5 * ((W - y) ** 2).sum() if loss == "squared" else kl.sum()
+    assert model.loss_ == pytest.approx(expected, rel=0.01)
+    assert len(model.history_) == model.n_iter_
+    assert np.isfinite(model.history_["residual"]).all()
+    # Documents 1, 3 and 6 are about education, 2, 4 and 5 about health.
+    shares = probabilities(L, model.components_)[0]
+    education = shares[0].argmax()
+    assert (shares[:, education] > 0.4).tolist() == [True, False, True, False, False, True]
+
+
+def test_fractions_and_negatives():
+    X = W + 0.5
+    with pytest.raises(InvalidCounts, match=r"whole numbers.*loss='squared' takes any numbers"):
+        dcomp.NMF(2, verbose=0).fit(X)
+    assert dcomp.NMF(2, loss="squared", verbose=0).fit(X).loss_ < 20
+    with pytest.raises(InvalidCounts, match=r"Negative values.*at least 0; found -1"):
+        dcomp.NMF(2, loss="squared", verbose=0).fit(W - 1)
+    with pytest.raises(InvalidParameter, match="loss must be one of"):
+        dcomp.NMF(2, loss="frobenius", verbose=0).fit(W)
+    squared = dcomp.NMF(2, loss="squared", verbose=0).fit(W)
+    for name in ("score", "perplexity", "completion"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(squared, name)(W)
+    with pytest.raises(UnsupportedCombination, match="are for loss='kullback-leibler'"):
+        squared.transform(W, method="sampling")
+    with pytest.raises(InvalidParameter, match="in shape"):
+        factorise(W, 2, start=START.T)
+
+
+def test_squared_loss_options_do_something():
+    X = np.random.default_rng(1).gamma(0.5, 2.0, (30, 20))
+    options = {"loss": "squared", "max_iter": 15, "tol": 0, "verbose": 0}
+    one = dcomp.NMF(5, **options).fit(X)
+    many = dcomp.NMF(5, n_chains=6, **options).fit(X)
+    assert many.loss_ < one.loss_
+    again = dcomp.NMF(5, warm_start=True, **options).fit(X)
+    assert again.fit(X).loss_ < one.loss_
+    stopped = dcomp.NMF(5, callbacks=[lambda row: row.sweep == 3], **options).fit(X)
+    assert stopped.n_iter_ == 3
+    assert not np.array_equal(
+        dcomp.NMF(5, random_state=1, **options).fit(X).components_, one.components_
+    )
+    named = dcomp.NMF(2, loss="squared", verbose=0).fit(
+        dcomp.Counts.from_matrix(W, feature_names=list("abcde"))
+    )
+    assert set(named.top_features(1).names) == {("b",), ("e",)}
+
+
+def test_completion_with_nothing_to_go_by():
+    """Without priors a document of no words has no scores; its prediction is finite even so."""
+    X = np.vstack([W, np.eye(5, dtype=int)])
+    model = dcomp.NMF(2, verbose=0).fit(X)
+    assert np.isfinite(model.score(X))
+    assert np.isfinite(model.transform(np.zeros((1, 5), int))).all()
