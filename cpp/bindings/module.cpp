@@ -31,11 +31,13 @@ struct PriorArrays {
   Vector<const double> alpha;
   std::optional<Vector<const double>> beta, exposure;
   std::string mode;
+  double power;
 
   ScorePrior view(std::int64_t K, std::int64_t n_docs) const {
     ScorePrior prior;
     prior.kind = prior_named(name, mode);
     prior.n_components = K;
+    prior.power = power;
     require(static_cast<std::int64_t>(alpha.shape(0)) == K, "alpha must hold K numbers");
     prior.alpha = alpha.data();
     if (has_beta(prior.kind)) {
@@ -232,6 +234,7 @@ void define_kernels(nb::module_& m) {
 std::vector<std::tuple<std::string, std::string>> compiled() {
   std::vector<std::tuple<std::string, std::string>> cells;
   for (int p = 0; p < kPriors; ++p) cells.emplace_back(kPriorNames[p], kPriorModes[p]);
+  cells.emplace_back("DM", "temper");
   cells.emplace_back("GP", "factorise");
   for (const char* name : {"DM", "GP", "CGP"})
     for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
@@ -253,12 +256,15 @@ NB_MODULE(_core, m) {
           "__init__",
           [](PriorArrays* self, std::string name, Vector<const double> alpha,
              std::optional<Vector<const double>> beta, std::optional<Vector<const double>> exposure,
-             std::string mode) {
-            prior_named(name, mode);
-            new (self) PriorArrays{std::move(name), alpha, beta, exposure, std::move(mode)};
+             std::string mode, double power) {
+            const dcomp::Prior kind = prior_named(name, mode);
+            require(power == 1 || (kind == dcomp::Prior::dirichlet_mode && power > 0 && power < 1),
+                    "power must be 1, or lie between 0 and 1 for DM to maximise");
+            new (self) PriorArrays{std::move(name), alpha, beta, exposure, std::move(mode), power};
           },
           nb::arg("name"), nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
-          nb::arg("exposure").noconvert().none(), nb::arg("mode") = "expect");
+          nb::arg("exposure").noconvert().none(), nb::arg("mode") = "expect",
+          nb::arg("power") = 1.0);
   define_kernels<float>(m);
   define_kernels<double>(m);
   define_samplers(m);

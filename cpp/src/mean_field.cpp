@@ -112,7 +112,8 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
       alpha_(static_cast<std::size_t>(padded), 1.0),
       beta_(static_cast<std::size_t>(padded), 1.0),
       is_real_(static_cast<std::size_t>(padded), 0.0),
-      exposure_(prior.exposure) {
+      exposure_(prior.exposure),
+      power_(prior.power) {
   double sum_alpha = 0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(prior.n_components); ++k) {
     is_real_[k] = 1;
@@ -135,7 +136,8 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
 template <class T>
 PriorView<T> PreparedPrior<T>::view() const {
   return {alpha_t_.data(), shift_.data(), alpha_.data(), beta_.data(),
-          is_real_.data(), exposure_,     constant_,     static_cast<std::int64_t>(alpha_.size())};
+          is_real_.data(), exposure_,     constant_,     static_cast<std::int64_t>(alpha_.size()),
+          power_};
 }
 
 template <class T>

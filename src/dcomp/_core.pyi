@@ -26,6 +26,7 @@ class ScorePrior:
         beta: _Double | None,
         exposure: _Double | None,
         mode: str = "expect",
+        power: float = 1.0,
     ) -> None: ...
 
 def loadings(

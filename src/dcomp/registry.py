@@ -15,6 +15,7 @@ from dcomp.models import MODELS, Model
 _MODES = {
     "expect": ("mean-field",),
     "maximise": ("map",),
+    "temper": ("tempered-em",),
     "factorise": ("ml",),
     "sample": ("gibbs",),
     "collapse": ("collapsed-gibbs",),

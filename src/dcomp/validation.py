@@ -13,7 +13,15 @@ import numpy as np
 from dcomp import registry
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.inference import ALGORITHMS, Algorithm, Keep, MapEM, MaximumLikelihood, MeanField
+from dcomp.inference import (
+    ALGORITHMS,
+    Algorithm,
+    Keep,
+    MapEM,
+    MaximumLikelihood,
+    MeanField,
+    TemperedEM,
+)
 from dcomp.models import MODELS, Model, empirical_gamma
 from dcomp.models.arrays import component_vector
 
@@ -72,7 +80,7 @@ def resolve_seed(random_state: Any) -> int:
 
 # What "auto" is where α is not learned. For map C04 3.6: a little below the shapes that texts show,
 # 1.2 to 1.4, to keep components apart.
-POINT_ALPHA = {MapEM.name: 1.1, MaximumLikelihood.name: 1.0}
+POINT_ALPHA = {MapEM.name: 1.1, MaximumLikelihood.name: 1.0, TemperedEM.name: 1.0}
 
 
 def resolve_model(
@@ -88,10 +96,10 @@ def resolve_model(
 ) -> Model:
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
 
-    alpha: "auto" (learned; 1.1 for map, 1 for ml), "total-one" (1/K each, BJ04 §5), a number or K
-    numbers. beta (GP, CGP): "auto" (learned; for map the start itself, for ml 0), a number or K
-    numbers. rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers, "empirical" (BJ04
-    §5), or "auto" (one number for all features, learned by the samplers).
+    alpha: "auto" (learned; 1.1 for map, 1 where there is no prior), "total-one" (1/K each, BJ04
+    §5), a number or K numbers. beta (GP, CGP): "auto" (learned; for map the start itself, for ml
+    0), a number or K numbers. rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers,
+    "empirical" (BJ04 §5), or "auto" (one number for all features, learned by the samplers).
     """
     if not isinstance(model, str):
         return model
@@ -167,12 +175,13 @@ def resolve_algorithm(
         raise InvalidParameter(f"draws_of = {draws_of!r} has no effect without n_draws")
     named = isinstance(algorithm, str)
     if isinstance(algorithm, str):
-        algorithm = ALGORITHMS[registry.algorithm_name(model.key, algorithm)]()
+        built: Algorithm = ALGORITHMS[registry.algorithm_name(model.key, algorithm)]()
+        algorithm = built
     else:
         registry.check(model, algorithm)
     of_samplers = {"burn_in": burn_in, "start": start, "anneal": anneal}
     given = [name for name, value in of_samplers.items() if value is not None]
-    if isinstance(algorithm, MeanField | MapEM | MaximumLikelihood):
+    if isinstance(algorithm, MeanField | MapEM | MaximumLikelihood | TemperedEM):
         if given:
             raise UnsupportedCombination(
                 f"{given[0]}= is an option of the samplers, not {algorithm.name}"
@@ -184,8 +193,10 @@ def resolve_algorithm(
             )
         if loadings is None:
             return algorithm
-        if isinstance(algorithm, MaximumLikelihood):
-            raise UnsupportedCombination("loadings= is an option of mean-field and map, not ml")
+        if isinstance(algorithm, MaximumLikelihood | TemperedEM):
+            raise UnsupportedCombination(
+                f"loadings= is an option of mean-field and map, not {algorithm.name}"
+            )
         return replace(algorithm, loadings=loadings)
     if loadings is not None:
         raise UnsupportedCombination(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import dcomp
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference import MapEM
+from dcomp.inference import MapEM, TemperedEM
 from dcomp.inference.base import State
 from dcomp.models import DirichletMultinomial, GammaPoisson, Observations
 from dcomp.reference import map_em as reference
@@ -160,6 +162,73 @@ def test_a_flat_dm_is_plsa_of_the_reference():
         c, n = reference.allocate(W, m, Theta)
     np.testing.assert_allclose(state.c, c, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(state.n, n, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.8, 0.3])
+def test_a_tempered_sweep_equals_numpy(beta):
+    counts, c, n = problem(12)
+    counts, c = counts.rows(slice(1, None)), c[1:]
+    c[3, 1] = 0.0
+    W = counts.to_scipy().toarray().astype(float)
+    model = DirichletMultinomial.build(3, alpha=1.0, gamma=1.0)
+    algorithm = TemperedEM(dtype="float64", max_inner=1)
+    got_c, got_n, info = algorithm._sweep(
+        Observations.build(counts), State(model, c, n, 0), beta, LocalExecutor(1)
+    )
+    m, Theta = c / c.sum(axis=1, keepdims=True), n / n.sum(axis=0)
+    expected_c, expected_n, free = reference.tempered_allocate(W, m, Theta, beta)
+    np.testing.assert_allclose(got_c, expected_c, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(got_n, expected_n, rtol=1e-9, atol=1e-12)
+    assert info.objective == pytest.approx(free, rel=1e-10)
+
+
+def test_a_tempered_sweep_raises_the_free_energy():
+    counts, *_ = problem(13, n_docs=50, n_features=30)
+    algorithm, model = (
+        TemperedEM(dtype="float64"),
+        DirichletMultinomial.build(4, alpha=1.0, gamma=1.0),
+    )
+    observed = Observations.build(counts)
+    state, path = algorithm.init(model, observed, 0), []
+    for _ in range(100):
+        c, n, info = algorithm._sweep(observed, state, 0.7, LocalExecutor(1))
+        state = replace(state, c=c, n=n, sweep=state.sweep + 1)
+        path.append(info.objective)
+    assert (np.diff(path) >= -1e-10 * abs(path[-1])).all()
+    assert path[-1] > path[0] + 1
+
+
+def test_tempering_predicts_better_than_plain_em():
+    truth = DirichletMultinomial.build(4, alpha=0.5, gamma=0.5)
+    features = Counts.from_matrix(np.ones((1, 80), int)).features
+    counts, *_ = truth.simulate(features, np.full(150, 40), np.random.default_rng(14))
+    train, test = counts.rows(slice(0, 100)), counts.rows(slice(100, None))
+    plain = dcomp.PLSA(8, max_iter=500, tol=1e-7, verbose=0).fit(train)
+    tempered = dcomp.PLSA(8, held_out=0.1, max_iter=500, verbose=0).fit(train)
+    assert 0.2 < tempered.temper_ < 1
+    assert plain.temper_ == 1
+    assert tempered.perplexity(test) < 0.9 * plain.perplexity(test)
+    history, fitted = tempered.history_, tempered.fit_
+    assert fitted.converged
+    assert (np.diff(history["temper"][:-10]) <= 0).all()  # β only falls, until the last sweeps
+    assert np.isnan(history["held_out"][-10:]).all()
+    best = np.nanargmax(history["held_out"])
+    assert history["temper"][best] == tempered.temper_ == history["temper"][-1]
+    assert fitted.expected_counts.sum() == pytest.approx(train.n_tokens, rel=1e-5)  # all tokens
+    again = dcomp.PLSA(8, held_out=0.1, max_iter=500, random_state=1, verbose=0).fit(train)
+    assert again.history_["held_out"][0] != history["held_out"][0]
+
+
+def test_what_tempering_asks_for():
+    counts, *_ = problem(6)
+    with pytest.raises(InvalidParameter, match=r"held_out must lie between 0 and 1; got 1.5"):
+        dcomp.PLSA(2, held_out=1.5, verbose=0).fit(counts)
+    with pytest.raises(InvalidParameter, match=r"tempered-em has no priors.*alpha = 1.5"):
+        dcomp.LDA(2, algorithm="tempered-em", alpha=1.5, verbose=0).fit(counts)
+    with pytest.raises(InvalidParameter, match="of 3 tokens leaves nothing on one side"):
+        dcomp.PLSA(1, held_out=0.001, verbose=0).fit([[1, 2]])
+    with pytest.warns(dcomp.ConvergenceWarning, match="before its schedule was over"):
+        dcomp.PLSA(2, held_out=0.2, max_iter=3, verbose=0).fit(counts)
 
 
 def test_gap_by_em_from_the_estimator():

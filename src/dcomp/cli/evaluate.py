@@ -53,7 +53,7 @@ def evaluate(
     counts, dropped = counts_for(fitted, Source(input, format, vocab), quiet)
     score = completion(fitted, counts, exposure=exposure, fraction=fraction, seed=seed, n_jobs=jobs)
     bound = None
-    if fitted.has_fixed_point:
+    if fitted.has_bound:
         bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
     seen = counts.fingerprint() == fitted.provenance.data_fingerprint
     if seen and not quiet:

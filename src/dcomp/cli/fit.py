@@ -68,7 +68,7 @@ def fit(
         str | None,
         _option(
             "--alpha",
-            help="Number, auto (learned; 1.1 for map) or total-one (1/K).",
+            help="Number, auto (learned; 1.1 for map, 1 for ml, tempered-em) or total-one (1/K).",
             default="auto",
         ),
     ] = None,
@@ -89,7 +89,7 @@ def fit(
         _option(
             "--gamma",
             help="Number, empirical, or auto (learned by the samplers).",
-            default="0.05, as for LDA; 0.5 with --blocks; 1, none, for ml",
+            default="0.05, as for LDA; 0.5 with --blocks; 1, none, for ml and tempered-em",
         ),
     ] = None,
     loadings: Annotated[

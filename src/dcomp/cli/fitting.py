@@ -148,7 +148,7 @@ def _parts(
         return earlier.model, earlier.algorithm
     # The defaults of LDA and GaP for text; Jeffreys' prior where features come in blocks.
     usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
-    if settings.algorithm == "ml":
+    if settings.algorithm in ("ml", "tempered-em"):
         usual_gamma = 1.0  # no prior
     model = validation.resolve_model(
         settings.model or "DM",

@@ -17,7 +17,7 @@ from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.estimators.dca import DCA
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut
-from dcomp.inference import MapEM, MaximumLikelihood
+from dcomp.inference import MapEM, MaximumLikelihood, TemperedEM
 from dcomp.inference.least_squares import Factors, factorise, scores_given
 from dcomp.inference.run import Callback
 from dcomp.result import TopFeatures, Trace
@@ -29,14 +29,17 @@ class PLSA(DCA):
 
     The maximum of the likelihood by EM: DCA with model "DM", α = γ = 1 and both at their modes,
     which is also non-negative matrix factorisation under the Kullback-Leibler loss, rescaled (BJ06
-    Lemma 2). New documents are folded in by the same EM with Θ given. Nothing keeps Θ from zeros: a
-    new document with a word that no component has seen is all but impossible. `LDA` is the same
-    model with priors.
+    Lemma 2). With `held_out` EM is tempered (Hofmann's annealed EM, BJ06 VII.D) and overfits less;
+    `temper_` says how much. New documents are folded in by the same EM with Θ given. Nothing keeps
+    Θ from zeros: a new document with a word that no component has seen is all but impossible. `LDA`
+    is the same model with priors.
 
     Parameters
     ----------
     n_components : K, the number of components.
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
+    held_out : the share of every document's tokens that tempered EM holds out, such as 0.1, to say
+        when to stop; 0 for plain EM, which fits the training documents as well as it can.
     max_inner : updates of a document's scores per sweep.
     max_iter, tol : sweeps at most; EM stops when the log-likelihood's relative change falls below
         tol.
@@ -52,6 +55,7 @@ class PLSA(DCA):
         n_components: int = 10,
         *,
         blocks: Any = None,
+        held_out: float = 0.0,
         max_inner: int = 3,
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -76,9 +80,17 @@ class PLSA(DCA):
             callbacks=callbacks,
             verbose=verbose,
         )
+        self.held_out = held_out
         self.max_inner = max_inner
 
-    def _algorithm(self) -> MapEM:
+    @property
+    def temper_(self) -> float:
+        """β of the tempered EM that was chosen; 1 for plain EM."""
+        return self.fit_.temper
+
+    def _algorithm(self) -> MapEM | TemperedEM:
+        if self.held_out:
+            return TemperedEM(held_out=self.held_out, max_inner=self.max_inner)
         return MapEM(loadings="map", max_inner=self.max_inner)
 
 

@@ -1,5 +1,7 @@
 """The algorithms: strategies over the one loop."""
 
+from typing import Any
+
 from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
@@ -9,13 +11,12 @@ from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
 from dcomp.inference.stopping import RelativeChange
+from dcomp.inference.tempered_em import TemperedEM
 
-ALGORITHMS: dict[
-    str,
-    type[MeanField] | type[MapEM] | type[MaximumLikelihood] | type[Gibbs] | type[CollapsedGibbs],
-] = {
+ALGORITHMS: dict[str, Any] = {  # name -> class of options
     MeanField.name: MeanField,
     MapEM.name: MapEM,
+    TemperedEM.name: TemperedEM,
     MaximumLikelihood.name: MaximumLikelihood,
     Gibbs.name: Gibbs,
     CollapsedGibbs.name: CollapsedGibbs,
@@ -37,6 +38,7 @@ __all__ = [
     "Run",
     "State",
     "SufficientStats",
+    "TemperedEM",
     "draw_given_counts",
     "run",
 ]

@@ -91,6 +91,9 @@ class Info:
     capped: tuple[str, ...] = ()  # hyper-parameters held at a limit
     # The largest breach of the conditions of a maximum (Karush, Kuhn, Tucker), where it is known.
     residual: float = float("nan")
+    # Of tempered EM: its β, and the log-likelihood per held-out token.
+    temper: float = float("nan")
+    held_out: float = float("nan")
 
 
 class Algorithm(Protocol):

@@ -135,6 +135,12 @@ class Weights:
         )
         return cls(Theta, log_scale, log_prior)
 
+    def tempered(self, power: float) -> Weights:
+        """θ to a power, as tempered EM has it."""
+        if power == 1:
+            return self
+        return Weights(self.Theta**power, self.log_scale * power, self.log_prior)
+
     @classmethod
     def of_loadings(cls, Theta: FloatingArray) -> Weights:
         """From given loadings (J, K), as a sampler's average."""
@@ -164,9 +170,14 @@ def fold_in(
     max_inner: int = 200,
     tol: float = 1e-4,
     mode: str = "expect",
+    temper: float = 1.0,
 ) -> FoldIn:
     """The per-document fixed point of BJ06 (13) or (17), every document on its own; with mode
-    "maximise" that of EM, whose scores are modes and whose bound is log p(w, scores | Θ)."""
+    "maximise" that of EM, whose scores are modes and whose bound is log p(w, scores | Θ).
+
+    temper: below 1 for EM that was tempered, whose weights then are tempered, too.
+    """
+    weights = weights.tempered(temper)
     counts = observed.counts
     c = even_c(counts, model.n_components, weights.Theta.dtype)
     c_new = np.empty_like(c)
@@ -175,7 +186,7 @@ def fold_in(
         observed.corpus,
         weights.Theta,
         weights.log_scale,
-        native_prior(model, observed, mode),
+        native_prior(model, observed, mode, temper),
         c,
         c_new,
         bound,
@@ -188,8 +199,11 @@ def fold_in(
     return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
 
 
-def native_prior(model: Model, observed: Observations, mode: str = "expect") -> Any:
-    """The score prior as the kernels take it; mode "expect" or "maximise"."""
+def native_prior(
+    model: Model, observed: Observations, mode: str = "expect", power: float = 1.0
+) -> Any:
+    """The score prior as the kernels take it; mode "expect" or "maximise", and then with a power
+    of the scores below 1 where EM is tempered."""
     scores: Any = model.scores
     if (model.key, mode) not in _core.compiled():
         raise UnsupportedCombination(
@@ -198,7 +212,8 @@ def native_prior(model: Model, observed: Observations, mode: str = "expect") -> 
     beta = np.ascontiguousarray(scores.beta) if model.has_exposure else None
     needs_exposure = model.has_exposure and not observed.is_unit
     exposure = np.ascontiguousarray(observed.total_exposure) if needs_exposure else None
-    return _core.ScorePrior(model.key, np.ascontiguousarray(scores.alpha), beta, exposure, mode)
+    alpha = np.ascontiguousarray(scores.alpha)
+    return _core.ScorePrior(model.key, alpha, beta, exposure, mode, power)
 
 
 @dataclass(frozen=True)
@@ -219,6 +234,7 @@ class Allocation:
     max_inner: int
     inner_tol: float
     mode: str = "expect"  # or "maximise": scores at their mode
+    temper: float = 1.0  # the power of scores in the allocation; `weights` has its own already
 
 
 def allocate(
@@ -245,7 +261,7 @@ def _expect(part: _Part, shared: Allocation, n_threads: int) -> SufficientStats:
         part.observed.corpus,
         weights.Theta,
         weights.log_scale,
-        native_prior(shared.model, part.observed, shared.mode),
+        native_prior(shared.model, part.observed, shared.mode, shared.temper),
         part.c,
         part.c_out,
         n,

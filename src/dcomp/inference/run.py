@@ -50,6 +50,8 @@ def run(
     history: list[Info] = [] if resume is None else list(resume.history)
     reason = COMPLETE if algorithm.samples else LIMIT
     may_stop = not algorithm.samples
+    # An algorithm with a schedule of its own knows when it is over.
+    is_done: Callable[[State], bool] = getattr(algorithm, "is_done", lambda _: False)
     try:
         while state.sweep < max_iter:
             started = time.perf_counter()
@@ -62,6 +64,9 @@ def run(
             if any(answers):
                 reason = CALLBACK
                 break
+            if is_done(state):
+                reason = CONVERGED
+                break
             if may_stop and state.sweep >= algorithm.min_sweeps and stopping.is_met(history):
                 reason = CONVERGED
                 break
@@ -72,10 +77,14 @@ def run(
             raise
         reason = INTERRUPTED
     if reason == LIMIT and stopping.tol > 0:
+        what = (
+            f"the relative change fell below tol = {stopping.tol:g} (it is "
+            f"{history[-1].change:.2g}); raise max_iter or tol"
+        )
+        if hasattr(algorithm, "is_done"):
+            what = "its schedule was over; raise max_iter"
         warnings.warn(
-            f"{algorithm.name} reached max_iter = {max_iter} before the relative change fell "
-            f"below tol = {stopping.tol:g} (it is {history[-1].change:.2g}); raise max_iter or "
-            "tol, or resume the fit",
+            f"{algorithm.name} reached max_iter = {max_iter} before {what}, or resume the fit",
             ConvergenceWarning,
             stacklevel=2,
         )

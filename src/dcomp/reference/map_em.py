@@ -47,6 +47,21 @@ def allocate(W: FloatArray, x: FloatArray, Theta: FloatArray) -> tuple[FloatArra
     return x * (ratio @ Theta), Theta * (ratio.T @ x)
 
 
+def tempered_allocate(
+    W: FloatArray, m: FloatArray, Theta: FloatArray, beta: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """c, n and the free energy (1/β) Σ w log Σ_k (mθ)^β of tempered EM: words divided in
+    proportion to (m_ik θ_jk)^β (BJ06 VII.D).
+
+    >>> tempered_allocate(np.array([[4.0]]), np.array([[0.25, 0.75]]), np.ones((1, 2)), 1e-9)[0]
+    array([[2., 2.]])
+    """
+    weights = (m[:, None, :] * Theta[None, :, :]) ** beta  # (I, J, K)
+    total = weights.sum(axis=2)
+    v = W[:, :, None] * weights / total[:, :, None]
+    return v.sum(axis=1), v.sum(axis=0), float((W * np.log(total)).sum() / beta)
+
+
 def loadings(n: FloatArray, prior: FloatArray, blocks: npt.NDArray[np.int32]) -> FloatArray:
     """Θ (J, K) at the mode under Dirichlet(prior) per block: C04 (9), B18 (5.7)."""
     a = n + (prior - 1)[:, None]

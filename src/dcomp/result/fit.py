@@ -291,7 +291,14 @@ class Fit:
         observed = X if isinstance(X, Observations) else self.observe(X, exposure)
         weights = self.weights(n_threads=threads)
         return fold_in(
-            self.model, observed, weights, threads, max_inner=max_inner, tol=tol, mode=self.mode
+            self.model,
+            observed,
+            weights,
+            threads,
+            max_inner=max_inner,
+            tol=tol,
+            mode=self.mode,
+            temper=self.temper,
         )
 
     def sample_scores(
@@ -347,9 +354,19 @@ class Fit:
         return str(getattr(self.algorithm, "mode", "expect"))
 
     @property
+    def temper(self) -> float:
+        """β of tempered EM, the power of weights in the allocation; 1 for everything else."""
+        return float(self.state.extra.get("best_beta", 1.0))
+
+    @property
     def has_fixed_point(self) -> bool:
-        """Whether the model has a mean field, and so a fast transform and a bound."""
+        """Whether the model has a mean field, and so a fast transform."""
         return "mean-field" in registry.supported()[self.model.key]
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether log p(w | Θ) has a bound: there must be a mean field, and a prior."""
+        return self.has_fixed_point and not getattr(self.model.scores, "is_flat", False)
 
     def bound(
         self,
@@ -363,6 +380,11 @@ class Fit:
 
         `combinatoric` adds the term that maps the word sequence to the bag (BJ06 III.A).
         """
+        if not self.has_bound:
+            raise UnsupportedCombination(
+                "a bound on log p(w | Θ) needs a mean field, and a prior of the scores; "
+                f"this is {self.model.key} by {self.algorithm.name}"
+            )
         observed = self.observe(X, exposure)
         threads = LocalExecutor.from_jobs(n_jobs).n_threads
         value = fold_in(self.model, observed, self.weights(n_threads=threads), threads).bound
@@ -376,7 +398,7 @@ class Fit:
             exposure = np.asarray(exposure)[[row]]
         observed = self.observe(counts.rows([row]), exposure)
         weights = self.weights()
-        folded = fold_in(self.model, observed, weights, 1, mode=self.mode)
+        folded = fold_in(self.model, observed, weights, 1, mode=self.mode, temper=self.temper)
         if self.mode == "maximise":
             e_log = np.log(np.maximum(folded.scores[0].astype(np.float64), 1e-300))
         else:
@@ -505,7 +527,11 @@ def chain_seeds(seed: int, n_chains: int) -> list[int]:
 
 
 def level(history: Sequence[Info]) -> float:
-    """Where a chain ended: the mean objective of its last tenth."""
+    """Where a chain ended: the mean objective of its last tenth; where words were held out, how
+    well the best sweep predicted them, because objectives of another β do not compare."""
+    predicted = [row.held_out for row in history if not np.isnan(row.held_out)]
+    if predicted:
+        return float(max(predicted))
     tail = history[-max(len(history) // 10, 1) :]
     return float(np.mean([row.objective for row in tail]))
 

@@ -19,13 +19,15 @@ inline constexpr bool is_mode(Prior prior) {
 }
 
 // alpha, beta: K numbers each (beta for GP only). exposure: total over blocks of each document,
-// or null where it is 1 everywhere.
+// or null where it is 1 everywhere. power: of the scores in the allocation, below 1 for tempered EM
+// (dirichlet_mode only).
 struct ScorePrior {
   Prior kind = Prior::dirichlet;
   const double* alpha = nullptr;
   const double* beta = nullptr;
   const double* exposure = nullptr;
   std::int64_t n_components = 0;
+  double power = 1;
 };
 
 // The same, laid out for vectors: padded to whole vectors, with what is constant worked out once.
@@ -40,6 +42,7 @@ struct PriorView {
   const double* exposure = nullptr;
   double constant = 0;  // the terms of the bound that no document changes
   std::int64_t padded = 0;
+  double power = 1;
 };
 
 // Owner of what a PriorView points to.
@@ -53,7 +56,7 @@ class PreparedPrior {
   std::vector<T> alpha_t_, shift_;
   std::vector<double> alpha_, beta_, is_real_;
   const double* exposure_;
-  double constant_ = 0;
+  double constant_ = 0, power_ = 1;
 };
 
 }  // namespace dcomp

@@ -10,7 +10,21 @@
 
 namespace dcomp::DCOMP_ISA {
 
-// e_k = the score itself.
+// The same with e_k to the power below 1 of tempered EM; from e and its largest lanes.
+template <class T>
+inline double tempered_weights(const PriorView<T>& prior, Vec<T> top, Scratch<T>& s) {
+  const auto power = static_cast<T>(prior.power);
+  const Vec<T> least = broadcast<T>(kWeightFloor<T>);
+  const Vec<T> largest = log<T>(max<T>(broadcast<T>(largest_lane<T>(top)), least));
+  for (std::int64_t k = 0; k < prior.padded; k += kLanes<T>) {
+    const Vec<T> x = load(s.e + k);
+    const Vec<T> share = exp<T>(power * (log<T>(max<T>(x, least)) - largest));
+    store<T>(s.e + k, x > T(0) ? max<T>(share, least) : least);
+  }
+  return prior.power * static_cast<double>(largest[0]);
+}
+
+// e_k = the score itself, or its power where EM is tempered.
 template <class T>
 inline double mode_weights(const PriorView<T>& prior, Scratch<T>& s) {
   constexpr int lanes = kLanes<T>;
@@ -22,6 +36,7 @@ inline double mode_weights(const PriorView<T>& prior, Scratch<T>& s) {
     store<T>(s.e + k, x);
     top = max<T>(top, x);
   }
+  if (prior.power != 1) return tempered_weights(prior, top, s);
   // A document without words may have no score above zero.
   const T largest = max<T>(broadcast<T>(largest_lane<T>(top)), broadcast<T>(kWeightFloor<T>))[0];
   for (std::int64_t k = 0; k < prior.padded; k += lanes)
@@ -57,7 +72,7 @@ struct DirichletMode {
       part += real * powered_log(load(prior.alpha + k), m);
       store<double>(sums.mean + k, load(sums.mean + k) + real * m);
     }
-    *common = -log<double>(broadcast<double>(total))[0];
+    *common = -prior.power * log<double>(broadcast<double>(total))[0];
     return prior.constant + sum<double>(part);
   }
 };
