@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dcomp import _core
-from dcomp.data import halves
+from dcomp.data import Counts, halves
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.executors import LocalExecutor
 from dcomp.models import Observations
@@ -77,6 +77,21 @@ def completion(
     first, second = halves(observed.counts, fraction, seed)
     if second.n_tokens == 0:
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
+    per_document = predict_rest(fit, observed, first, second, fraction, seed=seed, n_jobs=n_jobs)
+    return _summary(per_document, second.doc_totals.astype(np.float64))
+
+
+def predict_rest(
+    fit: Fit,
+    observed: Observations,
+    first: Counts,
+    second: Counts,
+    fraction: float,
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """log p(w₂ | w₁) of each document (I), `first` being a `fraction` of what was observed."""
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
     seen = observed.thinned(first, fraction) if fit.model.has_exposure else Observations(first)
     scores = fit.transform(seen, seed=seed, n_jobs=n_jobs)
@@ -92,7 +107,7 @@ def completion(
         per_document,
         threads,
     )
-    return _summary(per_document, second.doc_totals.astype(np.float64))
+    return per_document
 
 
 def _summary(per_document: FloatArray, tokens: FloatArray) -> HeldOut:

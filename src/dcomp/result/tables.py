@@ -15,6 +15,27 @@ from dcomp.inference.mean_field import Weights
 from dcomp.models.arrays import FloatArray, read_only
 
 
+def top_numbers(
+    Theta: FloatingArray, features: FeatureSpace, n: int, block: int | None = None
+) -> npt.NDArray[np.int64]:
+    """The numbers of the n features of largest θ in each component (K, n), within one block if
+    given; of equals the first.
+
+    >>> top_numbers(np.array([[0.1, 0.6], [0.7, 0.2], [0.2, 0.2]]), FeatureSpace.build(3), 2)
+    array([[1, 2],
+           [0, 1]])
+    """
+    if n < 1:
+        raise InvalidParameter(f"n must be at least 1; got {n}")
+    members = np.arange(len(Theta))
+    if block is not None:
+        if not 0 <= block < features.n_blocks:
+            raise InvalidParameter(f"block must lie in [0, {features.n_blocks}); got {block}")
+        members = np.flatnonzero(features.blocks == block)
+    order = np.argsort(-Theta[members].T, axis=1, kind="stable")[:, :n]
+    return np.asarray(members[order])
+
+
 @dataclass(frozen=True)
 class TopFeatures:
     """The heaviest features of each component, heaviest first."""
@@ -27,17 +48,9 @@ class TopFeatures:
         cls, Theta: FloatingArray, features: FeatureSpace, n: int, block: int | None
     ) -> TopFeatures:
         """From loadings (J, K), within one block if given."""
-        if n < 1:
-            raise InvalidParameter(f"n must be at least 1; got {n}")
-        members = np.arange(len(Theta))
-        if block is not None:
-            if not 0 <= block < features.n_blocks:
-                raise InvalidParameter(f"block must lie in [0, {features.n_blocks}); got {block}")
-            members = np.flatnonzero(features.blocks == block)
-        part = Theta[members].T.astype(np.float64)
-        order = np.argsort(-part, axis=1, kind="stable")[:, :n]
-        names = tuple(tuple(features.name(int(members[j])) for j in row) for row in order)
-        return cls(names, np.take_along_axis(part, order, axis=1))
+        order = top_numbers(Theta, features, n, block)
+        names = tuple(tuple(features.name(int(j)) for j in row) for row in order)
+        return cls(names, np.take_along_axis(Theta.T, order, axis=1).astype(np.float64))
 
     def __len__(self) -> int:
         return len(self.names)

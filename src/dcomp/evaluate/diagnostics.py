@@ -1,0 +1,364 @@
+"""Whether a fit has come to rest: what to look at, and a verdict in words.
+
+A sampler is judged by quantities that do not depend on how components are numbered: R-hat and
+effective sample size of their traces over chains (`dcomp.evaluate.mcmc`). Mean field and map climb:
+they are judged by the change of their objective, and on request by the residual of one more sweep.
+No sampler of dcomp has a Metropolis step, so that there is no acceptance rate to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcomp.data import as_counts
+from dcomp.errors import InvalidCounts, InvalidParameter
+from dcomp.evaluate.align import ChainAlignment, align_chains
+from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
+from dcomp.evaluate.plotting import axes_or_new
+from dcomp.executors import LocalExecutor
+from dcomp.models import Observations
+from dcomp.models.arrays import FloatArray, read_only
+from dcomp.result import Draws, Fit, Trace
+from dcomp.result.fit import level
+from dcomp.result.tables import top_numbers
+
+CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
+USUAL_TOL = 1e-4  # of the stopping rule
+MOVING = 0.01  # share of words that one more sweep may move of a fit at rest
+MANY = 400  # draws in all, from which on R-hat of kept draws is held to the strict limit
+LOOSE_LIMIT = 1.1  # for fewer: R-hat of a few dozen good draws is often above 1.01
+ROUNDING = 1e-6  # relative fall of an objective that sums in single precision can explain
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A quantity that does not depend on the numbering of components, and how it mixes.
+
+    Of several numbers (a prior's K values, sorted within each draw) R-hat is the largest and the
+    effective sample sizes are the smallest.
+    """
+
+    name: str
+    trace: FloatArray  # (chain, draw), or (chain, draw, number)
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+    @classmethod
+    def of(cls, name: str, trace: FloatArray) -> Quantity:
+        """From its trace.
+
+        >>> Quantity.of("x", np.random.default_rng(0).normal(size=(4, 300))).rhat < 1.02
+        True
+        """
+        parts = trace.reshape(*trace.shape[:2], -1)
+        each = [parts[:, :, i] for i in range(parts.shape[2])]
+        return cls(
+            name,
+            read_only(np.asarray(trace)),
+            max(rhat(part) for part in each),
+            min(ess_bulk(part) for part in each),
+            min(ess_tail(part) for part in each),
+        )
+
+    @property
+    def n_draws(self) -> int:
+        """Of all chains together."""
+        return int(self.trace.shape[0] * self.trace.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """The verdict on a fit, the reasons for it, and what it rests on.
+
+    verdict: "converged", "not converged" or "cannot tell". reasons: why; remarks: what else a
+    reader should know.
+    quantities: of a sampler, over the recorded sweeps of all chains (`log joint`, `words`: the
+    log-likelihood of the words given the rest) or over the kept draws (learned priors, sorted;
+    `effective components`, exp of the entropy of their shares of all words; `used components`,
+    those with a word, where assignments were kept).
+    component_rhat: of each component the largest R-hat of its top loadings, chains aligned.
+    objective: of mean field and map, the trace that they climb. change: the last relative change.
+    falls: sweeps in which it fell by more than rounding explains, relative to the documents' part.
+    residual: the share of all words that one more sweep moves to another component; it is 0 exactly
+    at a stationary point (for map: where the KKT conditions hold). None unless counts were given.
+    """
+
+    verdict: str
+    reasons: tuple[str, ...]
+    remarks: tuple[str, ...]
+    n_chains: int
+    n_sweeps: int  # that were looked at: recorded ones of a sampler
+    quantities: tuple[Quantity, ...] = ()
+    alignment: ChainAlignment | None = None
+    component_rhat: FloatArray | None = None  # (K)
+    objective: FloatArray | None = None
+    change: float | None = None
+    falls: int = 0
+    residual: float | None = None
+
+    @property
+    def converged(self) -> bool | None:
+        """True, False, or None for "cannot tell"."""
+        return {CONVERGED: True, NOT_CONVERGED: False}.get(self.verdict)
+
+    def quantity(self, name: str) -> Quantity:
+        """One quantity by its name."""
+        for found in self.quantities:
+            if found.name == name:
+                return found
+        names = ", ".join(q.name for q in self.quantities) or "none"
+        raise InvalidParameter(f"the quantities are {names}; got {name!r}")
+
+    def plot(self, name: str | None = None, axes: Any = None) -> Any:
+        """The trace of a quantity by chain (the first unless named), or the objective that was
+        climbed, on matplotlib axes."""
+        axes = axes_or_new(axes)
+        if self.objective is not None:
+            axes.plot(np.arange(1, len(self.objective) + 1), self.objective)
+            name = "objective"
+        else:
+            shown = self.quantities[0] if name is None else self.quantity(name)
+            name = shown.name
+            for chain in shown.trace:
+                axes.plot(chain, linewidth=0.7)
+        axes.set_xlabel("sweep or draw")
+        axes.set_ylabel(name)
+        return axes
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {'; '.join(self.reasons)}", *self.remarks]
+        if self.quantities:
+            lines.append(f"{'':<24}{'R-hat':>8}{'ESS bulk':>10}{'ESS tail':>10}{'draws':>8}")
+        for q in self.quantities:
+            sizes = f"{q.ess_bulk:10.0f}{q.ess_tail:10.0f}{q.n_draws:8d}"
+            lines.append(f"{q.name:<24}{q.rhat:8.3f}{sizes}")
+        return "\n".join(lines)
+
+
+def diagnostics(
+    fit: Fit,
+    X: Any = None,
+    *,
+    rhat_limit: float = 1.01,
+    min_ess: float = 100,
+    n_top: int = 10,
+    n_jobs: int | None = None,
+) -> Diagnostics:
+    """Judge whether a fit has come to rest.
+
+    rhat_limit, min_ess: what the traces over recorded sweeps need, R-hat at most and effective
+    draws at least per chain (Vehtari et al. 2021). Kept draws, which are few, may have R-hat up to
+    1.1 unless there are 400. n_top: loadings of each component that are looked at.
+    X: the counts that were fitted; they give mean field and map their residual. A fit that met its
+    stopping rule is still "not converged" where one more sweep moves over 1 % of the words.
+
+    >>> import dcomp
+    >>> X = np.random.default_rng(0).poisson([[4, 4, 0, 0]] * 20 + [[0, 0, 4, 4]] * 20)
+    >>> found = diagnostics(dcomp.LDA(2, verbose=0).fit(X).fit_, X)
+    >>> found.verdict, bool(found.residual < 0.01)
+    ('converged', True)
+    >>> chains = dcomp.LDA(2, algorithm="collapsed-gibbs", max_iter=100, verbose=0).fit(X).fit_
+    >>> diagnostics(chains).verdict
+    'cannot tell'
+    """
+    if not (rhat_limit > 1 and min_ess > 0):
+        raise InvalidParameter(
+            f"rhat_limit must be above 1 and min_ess above 0; got {rhat_limit} and {min_ess}"
+        )
+    if fit.algorithm.samples:
+        return _sampling(fit, rhat_limit, min_ess, n_top)
+    return _ascent(fit, None if X is None else _residual(fit, X, n_jobs))
+
+
+def _sampling(fit: Fit, rhat_limit: float, min_ess: float, n_top: int) -> Diagnostics:
+    burn_in = int(getattr(fit.algorithm, "burn_in", 0))
+    whole = len(fit.history)
+    # An interrupt leaves chains that are shorter: they are left out, as in `Fit.draws`.
+    chains = [chain for chain in fit.chains or (fit.history,) if len(chain) >= whole]
+    n_sweeps = max(whole - burn_in, 0)
+    if n_sweeps < SHORTEST:
+        why = f"{n_sweeps} recorded sweeps (burn-in {burn_in}); {SHORTEST} are the least to judge"
+        return Diagnostics(CANNOT_TELL, (why,), (), len(chains), n_sweeps)
+
+    def over(column: str) -> FloatArray:
+        return np.array([chain[column][burn_in:whole] for chain in chains], dtype=np.float64)
+
+    sweeps = [Quantity.of("log joint", over("objective")), Quantity.of("words", over("documents"))]
+    draws = [Quantity.of(*named) for named in _drawn(fit)]
+    verdict, reasons = _judge(sweeps, draws, rhat_limit, min_ess)
+    alignment, component_rhat = _components(fit, n_top)
+    return Diagnostics(
+        verdict,
+        reasons,
+        (*_remarks(fit, len(fit.chains) - len(chains)), *_about_components(alignment)),
+        len(chains),
+        n_sweeps,
+        (*sweeps, *draws),
+        alignment,
+        component_rhat,
+    )
+
+
+def _judge(
+    sweeps: list[Quantity], draws: list[Quantity], rhat_limit: float, min_ess: float
+) -> tuple[str, tuple[str, ...]]:
+    """The verdict of a sampler and its reasons."""
+    n_chains = len(sweeps[0].trace)
+    limits = [rhat_limit] * len(sweeps)
+    limits += [rhat_limit if q.n_draws >= MANY else max(rhat_limit, LOOSE_LIMIT) for q in draws]
+    bad = [(q, limit) for q, limit in zip((*sweeps, *draws), limits, strict=True) if q.rhat > limit]
+    if bad:
+        reasons = [f"R-hat of {q.name} is {q.rhat:.3g}, above {limit:g}" for q, limit in bad]
+        worst = max(bad, key=lambda pair: pair[0].rhat)[0]
+        return NOT_CONVERGED, (*reasons, _where(worst, rhat_limit))
+    few = [q for q in sweeps if min(q.ess_bulk, q.ess_tail) < min_ess * n_chains]
+    if few:
+        need = f"{min_ess * n_chains:.0f} effective draws are needed"
+        least = [f"{q.name} has {min(q.ess_bulk, q.ess_tail):.0f}" for q in few]
+        return CANNOT_TELL, (f"{need} to judge, and {', '.join(least)}: run longer",)
+    if n_chains == 1:
+        return CANNOT_TELL, (
+            "a single chain agrees with itself, but only others can show whether it rests where "
+            "they do: fit with n_chains=4",
+        )
+    return CONVERGED, (f"{n_chains} chains agree, R-hat at most {max(_rhats(sweeps, draws)):.3f}",)
+
+
+def _rhats(*lists: list[Quantity]) -> Iterator[float]:
+    return (q.rhat for quantities in lists for q in quantities)
+
+
+def _where(quantity: Quantity, limit: float) -> str:
+    """Whether chains still move, or rest in different places."""
+    trace = quantity.trace.reshape(*quantity.trace.shape[:2], -1)
+    own = [max(rhat(chain[:, i]) for i in range(chain.shape[1])) for chain in trace]
+    # Half of a slow chain differs a little from the other half even at rest.
+    if len(own) == 1 or np.median(own) > max(limit, LOOSE_LIMIT):
+        return "the chains are still moving: raise max_iter (and burn_in)"
+    return "each chain is at rest, but in another place: the fit shows the best of them"
+
+
+def _drawn(fit: Fit) -> Iterator[tuple[str, FloatArray]]:
+    """Quantities of the kept draws that no numbering changes."""
+    draws = fit.kept
+    if draws is None or draws.n_draws < SHORTEST:
+        return
+    learned = (*fit.model.scores.learned, *(("gamma",) if fit.model.loadings.learned else ()))
+    for name in learned:
+        values = draws.hyper[name]
+        yield (f"{name}, sorted", np.sort(values, axis=-1)) if values.ndim == 3 else (name, values)
+    sizes = _sizes(fit, draws)
+    if sizes is None or fit.n_components == 1:
+        return
+    share = sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1e-300)
+    entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=-1)
+    yield "effective components", np.exp(entropy)
+    if draws.assignments is not None:
+        yield "used components", (sizes > 0).sum(axis=-1).astype(np.float64)
+
+
+def _sizes(fit: Fit, draws: Draws) -> FloatArray | None:
+    """(C, S, K): words of each component, counted where tokens were kept, else those that the drawn
+    scores make one expect."""
+    K = fit.n_components
+    if draws.assignments is not None:
+        return np.array(
+            [[np.bincount(z, minlength=K) for z in chain] for chain in draws.assignments],
+            np.float64,
+        )
+    if draws.scores is None:
+        return None
+    weight = fit.state.c.sum(axis=1, dtype=np.float64)  # lengths, for shares
+    if fit.model.has_exposure:
+        weight = np.ones(len(weight)) if fit.exposure is None else fit.exposure.sum(axis=1)
+    return np.array([[weight @ scores for scores in chain] for chain in draws.scores])
+
+
+def _components(fit: Fit, n_top: int) -> tuple[ChainAlignment | None, FloatArray | None]:
+    """Chains aligned, and of each component the largest R-hat of its top loadings."""
+    draws = fit.kept
+    if draws is None or draws.Theta is None or draws.n_draws < SHORTEST:
+        return None, None
+    alignment = align_chains(fit) if draws.n_chains > 1 else None
+    top = top_numbers(fit.Theta, fit.features, n_top)
+    worst = np.empty(fit.n_components)
+    for k, numbers in enumerate(top):
+        own = [k] * draws.n_chains if alignment is None else alignment.permutations[:, k]
+        traces = np.stack([draws.Theta[c][:, numbers, m] for c, m in enumerate(own)])
+        worst[k] = max(rhat(traces[:, :, i]) for i in range(traces.shape[2]))
+    return alignment, read_only(worst)
+
+
+def _about_components(alignment: ChainAlignment | None) -> tuple[str, ...]:
+    return () if alignment is None else (str(alignment),)
+
+
+def _remarks(fit: Fit, left_out: int = 0) -> tuple[str, ...]:
+    remarks = []
+    capped = fit.history.rows[-1].capped
+    if capped:
+        remarks.append(f"held at a limit: {', '.join(capped)}")
+    if fit.reason == "interrupted":
+        remarks.append("the fit was interrupted")
+    if left_out > 0:
+        remarks.append(f"{left_out} shorter chains are left out")
+    return tuple(remarks)
+
+
+def _ascent(fit: Fit, residual: float | None) -> Diagnostics:
+    history, what = fit.history, fit.algorithm.objective_name
+    objective = np.asarray(history["objective"], dtype=np.float64)
+    scale = np.maximum(np.abs(history["documents"]), 1e-300)
+    steps = np.diff(objective) / scale[1:]
+    falls = int((steps < -ROUNDING).sum())
+    change = float(np.abs(steps[-1])) if steps.size else float("inf")
+    settled = steps.size >= 2 and bool((np.abs(steps[-2:]) < USUAL_TOL).all())
+    remarks = list(_remarks(fit))
+    if falls:
+        remarks.append(f"the {what} fell in {falls} sweeps, by up to {-steps.min():.1g} of it")
+    if residual is not None:
+        remarks.append(f"one more sweep moves {100 * residual:.2g} % of the words")
+    remarks += _starts(fit.chains, what)
+    why = f"the {what} changed by {change:.2g} of itself in sweep {fit.n_sweeps}, the last"
+    verdict = CONVERGED
+    if not (fit.converged or settled):
+        verdict, why = NOT_CONVERGED, f"{why}: raise max_iter, or resume the fit"
+    elif residual is not None and residual > MOVING:
+        verdict, why = NOT_CONVERGED, f"{why}, but words still move: lower tol"
+    return Diagnostics(
+        verdict,
+        (why,),
+        tuple(remarks),
+        max(len(fit.chains), 1),
+        len(history),
+        objective=read_only(objective),
+        change=change,
+        falls=falls,
+        residual=residual,
+    )
+
+
+def _starts(chains: tuple[Trace, ...], what: str) -> list[str]:
+    if len(chains) < 2:
+        return []
+    levels = sorted(level(chain.rows) for chain in chains)
+    return [
+        f"{len(chains)} starts end at a {what} from {levels[0]:,.1f} to {levels[-1]:,.1f}; "
+        "the best is kept"
+    ]
+
+
+def _residual(fit: Fit, X: Any, n_jobs: int | None) -> float:
+    """½ Σ_jk |n'_jk − n_jk| / Σ w: the share of words that one more sweep moves."""
+    counts, _ = as_counts(X).aligned_to(fit.features)
+    if counts.fingerprint() != fit.provenance.data_fingerprint:
+        raise InvalidCounts("a residual is of the counts that were fitted; these are others")
+    observed = Observations(counts, fit.exposure)
+    after, _ = fit.algorithm.step(observed, fit.state, LocalExecutor.from_jobs(n_jobs))
+    moved = np.abs(after.n.astype(np.float64) - fit.state.n).sum() / 2
+    return float(moved / max(counts.n_tokens, 1))
