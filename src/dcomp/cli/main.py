@@ -16,6 +16,7 @@ import typer
 
 from dcomp.cli.common import INTERRUPTED, say
 from dcomp.cli.demo import demo
+from dcomp.cli.diagnose import diagnose
 from dcomp.cli.evaluate import evaluate
 from dcomp.cli.fit import fit
 from dcomp.cli.models import models
@@ -23,7 +24,7 @@ from dcomp.cli.transform import transform
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, transform, evaluate, models):
+for command in (demo, fit, transform, evaluate, diagnose, models):
     app.command()(command)
 
 

@@ -2,8 +2,9 @@
 
 Components are compared by the Bhattacharyya coefficient of their loadings,
 s_kk' = Σ_j √(θ_jk θ'_jk'): 1 for equal ones, 0 without a common feature; 1 − s is the squared
-Hellinger distance. With blocks it is the mean over blocks. Pairs are chosen to make the sum of s largest (the assignment problem, Kuhn's Hungarian
-method), before anything is averaged or compared across fits, chains, or numbers of components.
+Hellinger distance. With blocks it is the mean over blocks. Pairs are chosen to make the sum of s
+largest (the assignment problem, Kuhn's Hungarian method), before anything is averaged or compared
+across fits, chains, or numbers of components.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter
@@ -48,6 +48,9 @@ class Alignment:
         >>> Alignment.of(np.array([[0.2, 0.9], [0.3, 0.8]])).permutation
         array([1, 0])
         """
+        # Imported here because it takes longer than all else that `import dcomp` needs.
+        from scipy.optimize import linear_sum_assignment
+
         rows, columns = linear_sum_assignment(matrix, maximize=True)
         permutation = np.full(len(matrix), -1)
         permutation[rows] = columns

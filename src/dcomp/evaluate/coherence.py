@@ -87,14 +87,12 @@ def coherence(
     >>> texts = [["cat", "dog", "cat"], ["cat", "dog"], ["sun", "sky"], ["sun", "sky", "dog"]]
     >>> found = coherence([["cat", "dog"], ["cat", "sun"]], texts, "npmi")
     >>> found.values.round(3), found.window
-    (array([ 0.415, -1.   ]), 10)
+    (array([ 0.415, -0.95 ]), 10)
     >>> print(coherence([["cat", "dog"]], Counts.from_tokens(texts).without_order(), "umass"))
     coherence umass: 0.0000 over 4 documents
       0    0.0000  cat dog
     """
-    measure = _OTHER_NAMES.get(measure, measure)
-    if measure not in WINDOWS:
-        raise InvalidParameter(f"measure must be one of {', '.join(WINDOWS)}; got {measure!r}")
+    measure = check_measure(measure)
     counts = as_counts(counts)
     if isinstance(fit_or_topics, Fit):
         counts, _ = counts.aligned_to(fit_or_topics.features)
@@ -139,6 +137,18 @@ def exclusivity(fit: Fit, n_top: int = 10, *, block: int | None = None) -> Float
     Theta = fit.Theta.astype(np.float64)
     share = Theta / np.maximum(Theta.sum(axis=1, keepdims=True), 1e-300)
     return np.asarray(np.take_along_axis(share.T, numbers, axis=1).mean(axis=1))
+
+
+def check_measure(measure: str) -> str:
+    """The measure's short name; an error that lists them all for one that does not exist.
+
+    >>> check_measure("u_mass")
+    'umass'
+    """
+    measure = _OTHER_NAMES.get(measure, measure)
+    if measure not in WINDOWS:
+        raise InvalidParameter(f"measure must be one of {', '.join(WINDOWS)}; got {measure!r}")
+    return measure
 
 
 def _value(together: FloatArray, n_windows: int, measure: str) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from dcomp.data import as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter
@@ -29,8 +30,8 @@ from dcomp.result.tables import top_numbers
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
 USUAL_TOL = 1e-4  # of the stopping rule
 MOVING = 0.01  # share of words that one more sweep may move of a fit at rest
-MANY = 400  # draws in all, from which on R-hat of kept draws is held to the strict limit
-LOOSE_LIMIT = 1.1  # for fewer: R-hat of a few dozen good draws is often above 1.01
+FAR = 1.1  # R-hat, from which on chains are in different places rather than slow
+FALSE_ALARM = 0.001  # how often R-hat of independent draws may exceed what is let pass
 ROUNDING = 1e-6  # relative fall of an objective that sums in single precision can explain
 
 
@@ -151,9 +152,11 @@ def diagnostics(
 ) -> Diagnostics:
     """Judge whether a fit has come to rest.
 
-    rhat_limit, min_ess: what the traces over recorded sweeps need, R-hat at most and effective
-    draws at least per chain (Vehtari et al. 2021). Kept draws, which are few, may have R-hat up to
-    1.1 unless there are 400. n_top: loadings of each component that are looked at.
+    rhat_limit: R-hat of every quantity at most (Vehtari et al. 2021). Of N draws per chain in C
+    chains as much is let pass as independent draws exceed once in a thousand fits,
+    1 + χ²(0.999; 2C − 1) / ((2C − 1) N), which is above 1.01 for N under some 300.
+    min_ess: effective draws at least, per chain, of the traces over recorded sweeps. Verdicts rest
+    on what no numbering changes; component_rhat is for reading, n_top the loadings it looks at.
     X: the counts that were fitted; they give mean field and map their residual. A fit that met its
     stopping rule is still "not converged" where one more sweep moves over 1 % of the words.
 
@@ -162,8 +165,8 @@ def diagnostics(
     >>> found = diagnostics(dcomp.LDA(2, verbose=0).fit(X).fit_, X)
     >>> found.verdict, bool(found.residual < 0.01)
     ('converged', True)
-    >>> chains = dcomp.LDA(2, algorithm="collapsed-gibbs", max_iter=100, verbose=0).fit(X).fit_
-    >>> diagnostics(chains).verdict
+    >>> chain = dcomp.LDA(2, alpha=0.5, algorithm="collapsed-gibbs", max_iter=400, verbose=0)
+    >>> diagnostics(chain.fit(X).fit_).verdict  # no other chain says where it might have rested
     'cannot tell'
     """
     if not (rhat_limit > 1 and min_ess > 0):
@@ -209,13 +212,12 @@ def _judge(
 ) -> tuple[str, tuple[str, ...]]:
     """The verdict of a sampler and its reasons."""
     n_chains = len(sweeps[0].trace)
-    limits = [rhat_limit] * len(sweeps)
-    limits += [rhat_limit if q.n_draws >= MANY else max(rhat_limit, LOOSE_LIMIT) for q in draws]
-    bad = [(q, limit) for q, limit in zip((*sweeps, *draws), limits, strict=True) if q.rhat > limit]
+    limits = [(q, max(rhat_limit, _by_chance(q))) for q in (*sweeps, *draws)]
+    bad = [(q, limit) for q, limit in limits if q.rhat > limit]
     if bad:
-        reasons = [f"R-hat of {q.name} is {q.rhat:.3g}, above {limit:g}" for q, limit in bad]
+        reasons = [f"R-hat of {q.name} is {q.rhat:.3f}, above {limit:.3g}" for q, limit in bad]
         worst = max(bad, key=lambda pair: pair[0].rhat)[0]
-        return NOT_CONVERGED, (*reasons, _where(worst, rhat_limit))
+        return NOT_CONVERGED, (*reasons, _where(worst))
     few = [q for q in sweeps if min(q.ess_bulk, q.ess_tail) < min_ess * n_chains]
     if few:
         need = f"{min_ess * n_chains:.0f} effective draws are needed"
@@ -233,14 +235,25 @@ def _rhats(*lists: list[Quantity]) -> Iterator[float]:
     return (q.rhat for quantities in lists for q in quantities)
 
 
-def _where(quantity: Quantity, limit: float) -> str:
-    """Whether chains still move, or rest in different places."""
+def _by_chance(quantity: Quantity) -> float:
+    """R-hat that a quantity of independent draws hardly ever exceeds, all its numbers together."""
+    C, N = quantity.trace.shape[:2]
+    numbers = quantity.trace.size // (C * N)
+    free = 2 * C - 1  # of the means of half chains
+    chi_squared = 2 * gammaincinv(free / 2, 1 - FALSE_ALARM / numbers)
+    return float(1 + chi_squared / free / N)
+
+
+def _where(quantity: Quantity) -> str:
+    """Whether chains still move, rest in different places, or are slow."""
     trace = quantity.trace.reshape(*quantity.trace.shape[:2], -1)
     own = [max(rhat(chain[:, i]) for i in range(chain.shape[1])) for chain in trace]
-    # Half of a slow chain differs a little from the other half even at rest.
-    if len(own) == 1 or np.median(own) > max(limit, LOOSE_LIMIT):
-        return "the chains are still moving: raise max_iter (and burn_in)"
-    return "each chain is at rest, but in another place: the fit shows the best of them"
+    if np.median(own) > FAR:
+        return "the chains are still moving: raise max_iter and burn_in"
+    if quantity.rhat > FAR:
+        return "each chain is at rest, but in another place: the fit shows the best of them"
+    effective = f"{quantity.ess_bulk:.0f} effective draws of {quantity.n_draws:,}"
+    return f"the chains mix slowly, {effective}: raise max_iter"
 
 
 def _drawn(fit: Fit) -> Iterator[tuple[str, FloatArray]]:
@@ -267,10 +280,8 @@ def _sizes(fit: Fit, draws: Draws) -> FloatArray | None:
     scores make one expect."""
     K = fit.n_components
     if draws.assignments is not None:
-        return np.array(
-            [[np.bincount(z, minlength=K) for z in chain] for chain in draws.assignments],
-            np.float64,
-        )
+        z = draws.assignments
+        return np.array([[np.bincount(x, minlength=K) for x in chain] for chain in z], np.float64)
     if draws.scores is None:
         return None
     weight = fit.state.c.sum(axis=1, dtype=np.float64)  # lengths, for shares

@@ -48,14 +48,18 @@ class BoxSummary:
     @classmethod
     def of(cls, label: str, values: FloatArray) -> BoxSummary:
         """Of at least one value."""
-        five = [float(q) for q in np.quantile(values, [0, 0.25, 0.5, 0.75, 1])]
-        reach = 1.5 * (five[3] - five[1])
-        inside = (values >= five[1] - reach) & (values <= five[3] + reach)
-        within = values[inside]
+        low, quarter, middle, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
+        reach = 1.5 * (third - quarter)
+        inside = (values >= quarter - reach) & (values <= third + reach)
+        whiskers = float(values[inside].min()), float(values[inside].max())
         outside = read_only(np.sort(values[~inside]))
-        return cls(label, values.size, *five, float(within.min()), float(within.max()), outside)
+        return cls(
+            label, values.size, low, quarter, middle, third, high, whiskers[0], whiskers[1], outside
+        )
 
     def __str__(self) -> str:
+        if self.n == 1:
+            return f"{self.label}: one correlation, {self.median:.3f}"
         return (
             f"{self.label}: {self.n:,} correlations from {self.minimum:.3f} to {self.maximum:.3f}, "
             f"half of them from {self.lower_quartile:.3f} to {self.upper_quartile:.3f}, "
@@ -141,11 +145,11 @@ def independence(fit: Fit, *, groups: Sequence[object] | None = None) -> Indepen
         )
     first, second = varies[first], varies[second]
     values = correlation[first, second]
-    labels = np.array([_label(groups, k, other) for k, other in zip(first, second, strict=True)])
+    pairs = tuple(zip(first.tolist(), second.tolist(), strict=True))
+    labels = np.array([_label(groups, k, other) for k, other in pairs])
     boxes = tuple(
         BoxSummary.of(str(label), values[labels == label]) for label in dict.fromkeys(labels)
     )
-    pairs = tuple(zip(first.tolist(), second.tolist(), strict=True))
     return Independence(
         read_only(correlation), pairs, read_only(values), boxes, tuple(constant.tolist())
     )

@@ -108,7 +108,8 @@ def outliers(
     """
     if n_splits < 1 or neighbours < 2:
         raise InvalidParameter(
-            f"n_splits must be at least 1 and neighbours at least 2; got {n_splits} and {neighbours}"
+            "n_splits must be at least 1 and neighbours at least 2; got "
+            f"{n_splits} and {neighbours}"
         )
     observed = fit.observe(X, exposure)
     counts = observed.counts

@@ -105,8 +105,8 @@ def score_posterior(
     else:
         a, b = matched_dirichlet(mean, sd, agree), None
     own = _mean_field(fit, observed, n_jobs) if fit.has_fixed_point else None
-    arrays = (mean, sd, drawn.zero.astype(np.float64))
-    return ScorePosterior(read_only(a), b, *map(read_only, arrays), own)
+    zero = read_only(drawn.zero.astype(np.float64))
+    return ScorePosterior(read_only(a), b, read_only(mean), read_only(sd), zero, own)
 
 
 def matched_dirichlet(mean: FloatArray, sd: FloatArray, agree: str = "variance") -> FloatArray:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.errors import InvalidParameter
+from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
 from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Observations
@@ -52,7 +53,7 @@ def sample_scores(
     # No words are allocated yet: with its point mass CGP would start from scores that are all zero,
     # which no document with words can have. The first sweep has no zeros, and is not counted.
     start = replace(prior, rho=None)
-    Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
+    Theta = _in_single_precision(weights.Theta, model.n_components)
     c, c_new = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     draw = np.empty(shape, np.float32)
     mean, total, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -95,3 +96,14 @@ def sample_scores(
         as_float(c_sum / n_draws),
         kept,
     )
+
+
+def _in_single_precision(Theta: FloatingArray, K: int) -> FloatScores:
+    """Weights (J, padded K) as the sampler takes them: a row has more of the shorter numbers."""
+    if Theta.dtype == np.float32:
+        return np.ascontiguousarray(Theta, dtype=np.float32)
+    lanes = _core.lanes()
+    out = np.zeros((len(Theta), (K + lanes - 1) // lanes * lanes), dtype=np.float32)
+    # What single precision cannot hold would be an exact zero, which the allocation divides by.
+    out[:, :K] = np.maximum(Theta[:, :K], 1e-18)
+    return out

@@ -105,7 +105,7 @@ def test_wrong_commands(run):
     assert "Usage: dcomp" in alone.err
 
 
-@pytest.mark.parametrize("name", ["demo", "fit", "transform", "evaluate", "models"])
+@pytest.mark.parametrize("name", ["demo", "fit", "transform", "evaluate", "diagnose", "models"])
 def test_help_has_an_example(run, name):
     done = run(name, "--help")
     assert done.code == 0

@@ -9,6 +9,7 @@ import pytest
 
 import dcomp
 from dcomp.data import Counts
+from dcomp.inference import MeanField
 from dcomp.inference.mean_field import Weights, fold_in
 from dcomp.inference.sampled_scores import sample_scores
 from dcomp.models import MODELS, Observations
@@ -81,3 +82,16 @@ def test_bad_numbers(planted):
         fitted.sample_scores(planted[0], n_draws=0)
     with pytest.raises(dcomp.InvalidParameter, match="method must be"):
         fitted.transform(planted[0], method="guess")
+
+
+def test_a_fit_in_double_precision(planted):
+    """Its weights are padded otherwise than those of the sampler."""
+    fits = [
+        dcomp.DCA(3, algorithm=MeanField(dtype=name), verbose=0).fit(planted[0]).fit_
+        for name in ("float32", "float64")
+    ]
+    # The numbering may differ: the expected words do not.
+    single, double = (
+        fit.sample_scores(planted[0], n_draws=200).mean @ fit.components for fit in fits
+    )
+    np.testing.assert_allclose(single, double, atol=0.01)

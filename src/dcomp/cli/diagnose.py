@@ -1,0 +1,205 @@
+"""dcomp diagnose: whether a fit has come to rest, and how good its components are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcomp.cli.common import Source, console, counts_for, print_json, say
+from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
+
+if TYPE_CHECKING:
+    from dcomp.evaluate import Coherence, Diagnostics, Independence, Outliers
+    from dcomp.models.arrays import FloatArray
+    from dcomp.result import Fit
+
+MaybeInput = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[INPUT]",
+        readable=False,
+        help="Documents for coherence and for finding unusual ones; left out without them.",
+    ),
+]
+Measure = Annotated[
+    str, typer.Option("--coherence", metavar="NAME", help="npmi, umass, uci or c_v.")
+]
+Top = Annotated[
+    int, typer.Option("--top", "-n", min=2, metavar="N", help="Features of each component.")
+]
+Unusual = Annotated[
+    int, typer.Option("--outliers", min=0, metavar="N", help="Unusual documents to list.")
+]
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """Everything that the command shows; None for what needs documents or two components."""
+
+    diagnostics: Diagnostics
+    exclusivity: FloatArray
+    independence: Independence | None
+    coherence: Coherence | None
+    outliers: Outliers | None
+
+
+def diagnose(
+    fit: FitFile,
+    input: MaybeInput = None,
+    coherence: Measure = "npmi",
+    top: Top = 10,
+    outliers: Unusual = 5,
+    seed: Seed = 0,
+    exposure: Exposure = None,
+    format: Format = None,
+    vocab: Vocab = None,
+    jobs: Jobs = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a fit: has it come to rest, and what are its components worth?
+
+    First the verdict: converged, not converged or cannot tell, and why. For samplers R-hat and
+    effective sample sizes follow, of quantities that do not depend on how components are
+    numbered. Per component: coherence (whether its top features appear together in INPUT),
+    exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws were kept.
+    Then the correlations between components, and the most unusual documents of INPUT.
+
+    \b
+    Example:
+      dcomp diagnose fit.dcomp
+      dcomp diagnose fit.dcomp corpus.jsonl --coherence c_v --outliers 20
+      dcomp diagnose fit.dcomp corpus.jsonl --json
+    """
+    from dcomp import evaluate
+    from dcomp.errors import InvalidParameter
+    from dcomp.evaluate.coherence import check_measure
+    from dcomp.result import load
+
+    measure = check_measure(coherence)
+    fitted = load(fit)
+    counts = None
+    if input is not None:
+        counts, _ = counts_for(fitted, Source(input, format, vocab), quiet)
+    elif any(value is not None for value in (exposure, format, vocab)):
+        raise InvalidParameter("--exposure, --format and --vocab are about INPUT: give it")
+    seen = (
+        counts is not None and counts.fingerprint() == fitted.provenance.data_fingerprint
+    )  # then it has a residual, and the exposure that it was fitted with
+    exposures: Any = fitted.exposure if seen and exposure is None else exposure
+    found = _Findings(
+        evaluate.diagnostics(fitted, counts if seen else None, n_top=top, n_jobs=jobs),
+        evaluate.exclusivity(fitted, top),
+        _independence(fitted, quiet),
+        None if counts is None else evaluate.coherence(fitted, counts, measure, top),
+        None
+        if counts is None
+        else evaluate.outliers(fitted, counts, exposure=exposures, seed=seed, n_jobs=jobs),
+    )
+    if as_json:
+        print_json(_record(fitted, found, outliers))
+    else:
+        _show(fitted, found, top, outliers)
+
+
+def _independence(fitted: Fit, quiet: bool) -> Independence | None:
+    from dcomp.errors import DcompError
+    from dcomp.evaluate import independence
+
+    try:
+        return independence(fitted)
+    except DcompError as error:  # one component, or none that varies: the rest is worth showing
+        if not quiet:
+            say(f"note: {error}")
+        return None
+
+
+def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
+    from dcomp.cli.show import component_table
+
+    print(found.diagnostics)
+    more = {"exclusive": [f"{value:.2f}" for value in found.exclusivity]}
+    if found.coherence is not None:
+        more = {"coherence": [f"{v:.3f}" for v in found.coherence.values]} | more
+    if found.diagnostics.component_rhat is not None:
+        more["R-hat"] = [f"{value:.2f}" for value in found.diagnostics.component_rhat]
+    console().print(component_table(fitted, top, more))
+    if found.coherence is not None:
+        print(str(found.coherence).splitlines()[0])
+    if found.independence is not None:
+        print(f"correlation of components, {found.independence}")
+    if found.outliers is not None and n_outliers:
+        print("unusual documents (log-likelihood per token; z among those of like length):")
+        print(found.outliers.top(n_outliers))
+
+
+def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
+    judged = found.diagnostics
+    coherence, rhats = found.coherence, judged.component_rhat
+    return {
+        "verdict": judged.verdict,
+        "converged": judged.converged,
+        "reasons": judged.reasons,
+        "remarks": judged.remarks,
+        "chains": judged.n_chains,
+        "sweeps": judged.n_sweeps,
+        "change": judged.change,
+        "falls": judged.falls,
+        "residual": judged.residual,
+        "quantities": [
+            {
+                "name": q.name,
+                "rhat": q.rhat,
+                "ess_bulk": q.ess_bulk,
+                "ess_tail": q.ess_tail,
+                "draws": q.n_draws,
+            }
+            for q in judged.quantities
+        ],
+        "stability": None if judged.alignment is None else judged.alignment.mean,
+        "coherence": None
+        if coherence is None
+        else {
+            "measure": coherence.measure,
+            "mean": coherence.mean,
+            "window": coherence.window,
+            "windows": coherence.n_windows,
+        },
+        "correlation": _box(found.independence),
+        "components": [
+            {
+                "component": k,
+                "exclusivity": float(found.exclusivity[k]),
+                "coherence": None if coherence is None else float(coherence.values[k]),
+                "rhat": None if rhats is None else float(rhats[k]),
+            }
+            for k in range(fitted.n_components)
+        ],
+        "outliers": _unusual(found.outliers, n_outliers),
+    }
+
+
+def _box(independence: Independence | None) -> dict[str, float] | None:
+    if independence is None:
+        return None
+    names = ("n", "minimum", "lower_quartile", "median", "upper_quartile", "maximum")
+    return {name: getattr(independence.boxes[0], name) for name in names}
+
+
+def _unusual(outliers: Outliers | None, n: int) -> list[dict[str, Any]] | None:
+    if outliers is None:
+        return None
+    top = outliers.top(n)
+    return [
+        {
+            "document": top.name(i),
+            "rank": int(top.rank[i]),
+            "tokens": int(top.tokens[i]),
+            "log_likelihood_per_token": float(top.per_token[i]),
+            "z": float(top.z[i]),
+        }
+        for i in range(len(top))
+    ]

@@ -1,0 +1,102 @@
+"""dcomp diagnose: the library's numbers, for people and for programs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp import evaluate
+
+
+def test_in_words(run, corpus, fitted):
+    done = run("diagnose", fitted, corpus, "--top", 4, "--outliers", 3)
+    assert done.code == 0
+    assert done.out.startswith("converged: the bound changed by")
+    for part in ("one more sweep moves", "coherence npmi", "exclusive", "one correlation", "rank"):
+        assert part in done.out
+    assert len(done.out.partition("unusual documents")[2].splitlines()) == 5
+
+
+def test_without_documents(run, fitted):
+    done = run("diagnose", fitted)
+    assert done.code == 0
+    assert "coherence" not in done.out
+    assert "unusual" not in done.out
+    assert "exclusive" in done.out
+    record = json.loads(run("diagnose", fitted, "--json").out)
+    assert record["coherence"] is record["outliers"] is record["residual"] is None
+
+
+def test_json_equals_the_library(run, corpus, fitted):
+    done = run("diagnose", fitted, corpus, "--json", "--coherence", "umass", "-n", 3, "--seed", 2)
+    record = json.loads(done.out)
+    fit, counts = dcomp.load(fitted), dcomp.read(corpus)
+    judged = evaluate.diagnostics(fit, counts)
+    assert record["verdict"] == judged.verdict
+    assert record["residual"] == judged.residual
+    assert record["change"] == judged.change
+    coherence = evaluate.coherence(fit, counts, "umass", 3)
+    assert record["coherence"]["mean"] == coherence.mean
+    assert record["coherence"]["window"] is None
+    assert [row["coherence"] for row in record["components"]] == coherence.values.tolist()
+    exclusive = evaluate.exclusivity(fit, 3).tolist()
+    assert [row["exclusivity"] for row in record["components"]] == exclusive
+    assert record["correlation"]["median"] == evaluate.independence(fit).values[0]
+    unusual = evaluate.outliers(fit, counts, seed=2).top(5)
+    assert [row["document"] for row in record["outliers"]] == list(unusual.doc_ids)
+    assert [row["z"] for row in record["outliers"]] == unusual.z.tolist()
+
+
+def test_a_sampler(run, corpus):
+    options = ["--algorithm", "collapsed-gibbs", "--chains", 3, "--draws", 20, "--max-iter", 60]
+    assert run("fit", corpus, "-k", 2, *options, "-o", "s.dcomp", "-q").code == 0
+    done = run("diagnose", "s.dcomp")
+    assert "ESS bulk" in done.out
+    assert "R-hat" in done.out.partition("top features")[0]
+    record = json.loads(run("diagnose", "s.dcomp", "--json").out)
+    assert [row["name"] for row in record["quantities"]][:2] == ["log joint", "words"]
+    assert record["chains"] == 3
+    assert record["stability"] > 0.5
+    assert all(row["rhat"] is not None for row in record["components"])
+
+
+def test_other_documents_have_no_residual(run, fitted, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("id,cat,dog,cow,red\na,3,2,1,0\nb,0,1,1,4\n")
+    record = json.loads(run("diagnose", fitted, other, "--json").out)
+    assert record["residual"] is None
+    assert len(record["outliers"]) == 2
+
+
+def test_one_component(run, corpus):
+    assert run("fit", corpus, "-k", 1, "-o", "one.dcomp", "-q").code == 0
+    done = run("diagnose", "one.dcomp", "--json")
+    assert done.code == 0
+    assert "there must be 2" in done.err
+    assert json.loads(done.out)["correlation"] is None
+    assert run("diagnose", "one.dcomp", "-q").err == ""
+
+
+def test_exposure_of_the_fitted_documents(run, corpus):
+    counts = dcomp.read(corpus)
+    exposure = np.linspace(1, 2, counts.n_docs)
+    fit = dcomp.GaP(2, exposure=exposure, verbose=0).fit(counts).fit_
+    dcomp.save(fit, corpus.parent / "gap.dcomp")
+    done = run("diagnose", "gap.dcomp", corpus, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["residual"] is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--coherence", "pmi"], "measure must be one of umass, uci, npmi, c_v"),
+        (["--format", "text"], "about INPUT"),
+        (["--top", "1"], "--top"),
+    ],
+)
+def test_wrong_usage(run, fitted, words, message):
+    done = run("diagnose", fitted, *words)
+    assert done.code == 2
+    assert message in done.err
