@@ -25,6 +25,7 @@ def sampled():
         3,
         algorithm="collapsed-gibbs",
         alpha=0.5,
+        gamma=5.0,
         max_iter=1100,
         burn_in=100,
         n_chains=4,
