@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import dcomp
-from dcomp import registry
+from dcomp import evaluate, registry
 from dcomp.inference import ALGORITHMS
 from dcomp.result.fit import level
 
@@ -90,6 +90,23 @@ def test_save_load(key, algorithm, planted, tmp_path):
     assert loaded.provenance == fitted.provenance
     assert loaded.algorithm == fitted.algorithm
     assert np.array_equal(loaded.transform(planted[0]), fitted.transform(planted[0]))
+
+
+def test_it_can_be_judged(key, algorithm, planted):
+    counts = planted[0].with_blocks([0] * 20 + [1] * 10)
+    fitted = make(key, algorithm, n_chains=2).fit(counts).fit_
+    judged = evaluate.diagnostics(fitted, counts)
+    assert judged.verdict in ("converged", "not converged", "cannot tell")
+    assert (judged.residual is None) == fitted.algorithm.samples
+    same_one = evaluate.align(fitted, fitted)
+    assert same_one.similarity.sum() == pytest.approx(4, rel=1e-4)
+    numbers = (
+        evaluate.coherence(fitted, counts, "npmi").values,
+        evaluate.exclusivity(fitted),
+        evaluate.independence(fitted).correlation,
+        evaluate.outliers(fitted, counts, n_splits=1).z,
+    )
+    assert all(np.isfinite(values).all() for values in numbers)
 
 
 def test_pickle_and_copy(key, algorithm, planted):

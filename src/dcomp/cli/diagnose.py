@@ -12,7 +12,7 @@ from dcomp.cli.common import Source, console, counts_for, print_json, say
 from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
 
 if TYPE_CHECKING:
-    from dcomp.evaluate import Coherence, Diagnostics, Independence, Outliers
+    from dcomp.evaluate import Coherence, Diagnostics, Independence, Outliers, ScoreShapes
     from dcomp.models.arrays import FloatArray
     from dcomp.result import Fit
 
@@ -37,11 +37,12 @@ Unusual = Annotated[
 
 @dataclass(frozen=True)
 class _Findings:
-    """Everything that the command shows; None for what needs documents or two components."""
+    """All that the command shows; None for what needs documents, two components or gammas."""
 
     diagnostics: Diagnostics
     exclusivity: FloatArray
     independence: Independence | None
+    shapes: ScoreShapes | None
     coherence: Coherence | None
     outliers: Outliers | None
 
@@ -65,7 +66,8 @@ def diagnose(
     First the verdict: converged, not converged or cannot tell, and why. For samplers R-hat and
     effective sample sizes follow, of quantities that do not depend on how components are
     numbered. Per component: coherence (whether its top features appear together in INPUT),
-    exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws were kept.
+    exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws were
+    kept, and for GP and CGP the shape of the gamma distribution that its scores follow.
     Then the correlations between components, and the most unusual documents of INPUT.
 
     \b
@@ -94,6 +96,7 @@ def diagnose(
         evaluate.diagnostics(fitted, counts if seen else None, n_top=top, n_jobs=jobs),
         evaluate.exclusivity(fitted, top),
         _independence(fitted, quiet),
+        evaluate.score_shapes(fitted) if fitted.model.has_exposure else None,
         None if counts is None else evaluate.coherence(fitted, counts, measure, top),
         None
         if counts is None
@@ -126,6 +129,8 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         more = {"coherence": [f"{v:.3f}" for v in found.coherence.values]} | more
     if found.diagnostics.component_rhat is not None:
         more["R-hat"] = [f"{value:.2f}" for value in found.diagnostics.component_rhat]
+    if found.shapes is not None:
+        more["shape"] = [f"{value:.2f}" for value in found.shapes.shape]
     console().print(component_table(fitted, top, more))
     if found.coherence is not None:
         print(str(found.coherence).splitlines()[0])
@@ -175,6 +180,7 @@ def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
                 "exclusivity": float(found.exclusivity[k]),
                 "coherence": None if coherence is None else float(coherence.values[k]),
                 "rhat": None if rhats is None else float(rhats[k]),
+                "score_shape": None if found.shapes is None else float(found.shapes.shape[k]),
             }
             for k in range(fitted.n_components)
         ],

@@ -262,7 +262,7 @@ def _drawn(fit: Fit) -> Iterator[tuple[str, FloatArray]]:
     if draws is None or draws.n_draws < SHORTEST:
         return
     learned = (*fit.model.scores.learned, *(("gamma",) if fit.model.loadings.learned else ()))
-    for name in learned:
+    for name in (name for name in learned if name in draws.hyper):
         values = draws.hyper[name]
         yield (f"{name}, sorted", np.sort(values, axis=-1)) if values.ndim == 3 else (name, values)
     sizes = _sizes(fit, draws)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference.mean_field import fold_in
-from dcomp.models import Observations
+from dcomp.models import DirichletScores, GammaScores, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Fit
 
@@ -42,7 +42,7 @@ class ScorePosterior:
     a, b: of the matched Dirichlet(a), b being None, or Gamma(a, b) per component with rate b.
     mean, sd: of the sampled posterior. zero: the probability that a score is exactly 0 (CGP; the
     gamma has the mean and the variance of all draws, zeros included).
-    mean_field: None for CGP, which has none.
+    mean_field: None where the model has none (CGP).
     """
 
     a: FloatArray  # (I, K)
@@ -55,16 +55,16 @@ class ScorePosterior:
     @property
     def overconfidence(self) -> FloatArray:
         """Σ_k sd_k of the posterior over Σ_k sd_k of mean field, per document (I): 2 says that
-        mean field's intervals are half as wide as they should be. An error for CGP."""
+        mean field's intervals are half as wide as they should be. An error without mean field."""
         if self.mean_field is None:
-            raise InvalidParameter("CGP has no mean field to compare with")
+            raise UnsupportedCombination("the model has no mean field to compare with (CGP)")
         return np.asarray(self.sd.sum(axis=1) / np.maximum(self.mean_field.sd.sum(axis=1), _TINY))
 
     def __str__(self) -> str:
         what = "Dirichlet" if self.b is None else "gamma"
         line = f"scores of {len(self.mean):,} documents: {what} matched to mean and spread"
         if self.mean_field is None:
-            return f"{line}; CGP has no mean field"
+            return f"{line}; the model has no mean field"
         ratio = self.overconfidence
         return (
             f"{line}; standard deviations are {np.median(ratio):.2f} times those of mean field "
@@ -104,7 +104,8 @@ def score_posterior(
         a, b = matched_gamma(mean, sd)
     else:
         a, b = matched_dirichlet(mean, sd, agree), None
-    own = _mean_field(fit, observed, n_jobs) if fit.has_fixed_point else None
+    conjugate = isinstance(fit.model.scores, DirichletScores | GammaScores)
+    own = _mean_field(fit, observed, n_jobs) if fit.has_fixed_point and conjugate else None
     zero = read_only(drawn.zero.astype(np.float64))
     return ScorePosterior(read_only(a), b, read_only(mean), read_only(sd), zero, own)
 

@@ -85,7 +85,11 @@ def test_exposure_of_the_fitted_documents(run, corpus):
     dcomp.save(fit, corpus.parent / "gap.dcomp")
     done = run("diagnose", "gap.dcomp", corpus, "--json")
     assert done.code == 0
-    assert json.loads(done.out)["residual"] is not None
+    record = json.loads(done.out)
+    assert record["residual"] is not None
+    shapes = evaluate.score_shapes(fit).shape.tolist()
+    assert [row["score_shape"] for row in record["components"]] == shapes
+    assert "shape" in run("diagnose", "gap.dcomp").out
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ def trace(values):
 def sampled():
     """Four chains on a few documents of one component each, prior fixed: they mix fast."""
     rates = np.kron(np.eye(3), np.full((20, 4), 3.0)) + 0.02
+    rates[40:] *= 4  # documents of one component are longer
     sampler = dcomp.LDA(
         3,
         algorithm="collapsed-gibbs",
@@ -72,6 +73,16 @@ def test_sizes_are_those_of_the_tokens(sampled):
     without = replace(sampled, kept=replace(sampled.kept, assignments=None))
     from_scores = diagnostics(without).quantity("effective components").trace[0]
     np.testing.assert_allclose(from_scores, expected, rtol=0.02)
+
+
+def test_sizes_by_exposure(planted):
+    exposure = np.linspace(0.2, 3, 300)
+    sampler = dcomp.GaP(3, algorithm="gibbs", max_iter=20, n_draws=5, verbose=0)
+    fit = sampler.set_params(exposure=exposure).fit(planted[0]).fit_
+    sizes = (fit.draws.scores[0] * exposure[:, None]).sum(axis=1)
+    share = sizes / sizes.sum(axis=1, keepdims=True)
+    found = diagnostics(fit).quantity("effective components").trace[0]
+    np.testing.assert_allclose(found, np.exp(-(share * np.log(share)).sum(axis=1)), rtol=1e-5)
 
 
 def test_the_components_of_chains_are_aligned_first(sampled):

@@ -156,8 +156,8 @@ def test_cgp_has_zeros_and_no_mean_field(planted):
     assert 0 < found.zero.mean() < 1
     assert np.isfinite(found.a).all()
     assert np.isfinite(found.b).all()
-    assert "CGP has no mean field" in str(found)
-    with pytest.raises(dcomp.InvalidParameter, match="no mean field to compare with"):
+    assert "the model has no mean field" in str(found)
+    with pytest.raises(dcomp.UnsupportedCombination, match="no mean field to compare with"):
         _ = found.overconfidence
     with pytest.raises(dcomp.InvalidParameter, match="agree must be"):
         score_posterior(fit, planted[0], agree="median")
