@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from dcomp.data import Counts, Sequences
 from dcomp.models.arrays import FloatArray
 
 Numbers = npt.NDArray[np.int64]
-_ROWS = 1 << 16  # events at a time, to bound the temporaries
+_BITS = 16  # features at a time: there are 2^16 counters of which of them are present
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,26 +101,29 @@ class _Stretches:
 
     def together(self, features: Numbers) -> FloatArray:
         """(n, n): the number of windows with each pair."""
-        slices = [slice(self.starts[f], self.starts[f + 1]) for f in features]
-        sizes = [s.stop - s.start for s in slices]
-        column = np.tile(np.repeat(np.arange(len(slices)), sizes), 2)
-        time = np.concatenate([x[s] for x in (self.begin, self.end) for s in slices])
-        change = np.repeat(np.array([1, -1], np.int8), sum(sizes))
-        order = np.argsort(time, kind="stable")
-        time, column, change = time[order], column[order], change[order]
-        lasts = np.diff(time, append=time[-1:]).astype(np.float64)
-        total = np.zeros((len(slices), len(slices)))
-        now = np.zeros(len(slices), np.int8)
-        for at in range(0, time.size, _ROWS):
-            part = slice(at, at + _ROWS)
-            present = np.zeros((len(time[part]), len(slices)), np.int8)
-            present[np.arange(len(present)), column[part]] = change[part]
-            present[0] += now
-            np.cumsum(present, axis=0, out=present)
-            now = present[-1].copy()
-            weighted = present * lasts[part, None]
-            total += weighted.T @ present.astype(np.float64)
+        n = len(features)
+        total = np.zeros((n, n))
+        n_groups = 1 if n <= _BITS else -(-n // (_BITS // 2))
+        groups = np.array_split(np.arange(n), n_groups)
+        for first, second in combinations_with_replacement(groups, 2):
+            both = np.union1d(first, second)
+            total[np.ix_(both, both)] = self._by_masks(features[both])
         return total
+
+    def _by_masks(self, features: Numbers) -> FloatArray:
+        """The same for few features: which of them are present is a whole number, a bit for each,
+        that changes at the ends of stretches."""
+        slices = [slice(self.starts[f], self.starts[f + 1]) for f in features]
+        bit = np.repeat(1 << np.arange(len(slices)), [s.stop - s.start for s in slices])
+        time = np.concatenate([x[s] for x in (self.begin, self.end) for s in slices])
+        order = np.argsort(time, kind="stable")
+        present = np.cumsum(np.concatenate([bit, -bit])[order])
+        lasts = np.diff(time[order], append=time[order[-1:]])
+        whole = lasts > 0  # all that happens at one time has happened
+        windows = np.bincount(present[whole], lasts[whole], 1 << len(slices))
+        masks = np.flatnonzero(windows)
+        bits = (masks[:, None] >> np.arange(len(slices)) & 1).astype(np.float64)
+        return np.asarray((bits * windows[masks, None]).T @ bits)
 
 
 def _unions(

@@ -96,13 +96,16 @@ def test_windows_are_the_definition(documents, size, exact):
     assert found.together[1].tolist() == [row[:2] for row in by_hand[:2]]
 
 
-def test_blocks_of_events_give_the_same(monkeypatch):
-    counts = dcomp.Counts.from_tokens(texts())
-    topics = [np.array([1, 5, 9])]
-    whole = in_windows(counts.sequences, topics, 10, exact=False).together[0]
-    monkeypatch.setattr("dcomp.evaluate.cooccurrence._ROWS", 7)
-    parts = in_windows(counts.sequences, topics, 10, exact=False).together[0]
-    assert np.array_equal(whole, parts)
+@pytest.mark.parametrize("exact", [True, False])
+def test_more_features_than_bits(exact):
+    rng = np.random.default_rng(0)
+    documents = [rng.integers(-1, 80, n).tolist() for n in (300, 5, 40)]
+    counts = dcomp.Counts.from_ids(documents, n_features=80)
+    topic = rng.permutation(80)
+    found = in_windows(counts.sequences, [topic], 10, exact=exact).together[0]
+    seen = (reference.windows if exact else reference.gensim_windows)(documents, 10)
+    by_hand = [[sum({a, b} <= window for window in seen) for b in topic] for a in topic]
+    assert found.tolist() == by_hand
 
 
 @pytest.mark.parametrize("measure", MEASURES)
