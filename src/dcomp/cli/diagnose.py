@@ -154,6 +154,7 @@ def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
         "change": judged.change,
         "falls": judged.falls,
         "residual": judged.residual,
+        "kkt": judged.kkt,
         "quantities": [
             {
                 "name": q.name,

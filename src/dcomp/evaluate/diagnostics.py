@@ -87,6 +87,8 @@ class Diagnostics:
     falls: sweeps in which it fell by more than rounding explains, relative to the documents' part.
     residual: the share of all words that one more sweep moves to another component; it is 0 exactly
     at a stationary point (for map: where the KKT conditions hold). None unless counts were given.
+    kkt: the largest breach of those conditions in the last sweep, where the algorithm knows it (ml:
+    |min(x, slope)| of a coordinate x); then there is no residual, for ml may take a sweep back.
     """
 
     verdict: str
@@ -101,6 +103,7 @@ class Diagnostics:
     change: float | None = None
     falls: int = 0
     residual: float | None = None
+    kkt: float | None = None
 
     @property
     def converged(self) -> bool | None:
@@ -175,6 +178,9 @@ def diagnostics(
         )
     if fit.algorithm.samples:
         return _sampling(fit, rhat_limit, min_ess, n_top)
+    kkt = float(fit.history.rows[-1].residual)
+    if np.isfinite(kkt):
+        return _ascent(fit, kkt=kkt)
     return _ascent(fit, None if X is None else _residual(fit, X, n_jobs))
 
 
@@ -321,7 +327,7 @@ def _remarks(fit: Fit, left_out: int = 0) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _ascent(fit: Fit, residual: float | None) -> Diagnostics:
+def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -> Diagnostics:
     history, what = fit.history, fit.algorithm.objective_name
     objective = np.asarray(history["objective"], dtype=np.float64)
     scale = np.maximum(np.abs(history["documents"]), 1e-300)
@@ -334,6 +340,8 @@ def _ascent(fit: Fit, residual: float | None) -> Diagnostics:
         remarks.append(f"the {what} fell in {falls} sweeps, by up to {-steps.min():.1g} of it")
     if residual is not None:
         remarks.append(f"one more sweep moves {100 * residual:.2g} % of the words")
+    if kkt is not None:
+        remarks.append(f"the conditions of a maximum are broken by at most {kkt:.2g}")
     remarks += _starts(fit.chains, what)
     why = f"the {what} changed by {change:.2g} of itself in sweep {fit.n_sweeps}, the last"
     verdict = CONVERGED
@@ -351,6 +359,7 @@ def _ascent(fit: Fit, residual: float | None) -> Diagnostics:
         change=change,
         falls=falls,
         residual=residual,
+        kkt=kkt,
     )
 
 

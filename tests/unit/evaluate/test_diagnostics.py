@@ -245,6 +245,17 @@ def test_words_that_still_move(planted, monkeypatch):
     assert "words still move" in found.reasons[0]
 
 
+def test_maximum_likelihood_knows_its_breach(planted):
+    short, whole = (
+        dcomp.NMF(3, max_iter=n, tol=0, verbose=0).fit(planted[0]).fit_ for n in (5, 300)
+    )
+    first, last = (diagnostics(fit, planted[0]) for fit in (short, whole))
+    assert last.kkt == whole.history["residual"][-1]
+    assert last.kkt < first.kkt
+    assert last.residual is None
+    assert "conditions of a maximum" in str(last)
+
+
 def test_falls_and_starts(planted):
     fit = dcomp.LDA(3, verbose=0, n_chains=3).fit(planted[0]).fit_
     falling = replace(fit, history=trace([-100, -90, -95, -80, -80, -80]), chains=())
