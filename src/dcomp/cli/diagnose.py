@@ -99,7 +99,7 @@ def diagnose(
         evaluate.score_shapes(fitted) if fitted.model.has_exposure else None,
         None if counts is None else evaluate.coherence(fitted, counts, measure, top),
         None
-        if counts is None
+        if counts is None or not outliers
         else evaluate.outliers(fitted, counts, exposure=exposures, seed=seed, n_jobs=jobs),
     )
     if as_json:
@@ -136,7 +136,7 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         print(str(found.coherence).splitlines()[0])
     if found.independence is not None:
         print(f"correlation of components, {found.independence}")
-    if found.outliers is not None and n_outliers:
+    if found.outliers is not None:
         print("unusual documents (log-likelihood per token; z among those of like length):")
         print(found.outliers.top(n_outliers))
 

@@ -60,7 +60,7 @@ class Alignment:
         return cls(
             read_only(permutation),
             read_only(similarity),
-            read_only(matrix),
+            read_only(np.array(matrix)),
             read_only(finer.argmax(axis=1)),
         )
 
@@ -83,7 +83,8 @@ class Alignment:
 
     @property
     def agreement(self) -> float:
-        """(mean − chance) / (1 − chance): 1 for equal components, about 0 for unrelated ones."""
+        """(mean − chance) / (1 − chance): 1 for equal components. Unrelated ones have a little
+        more than 0, since the best of their matchings is better than one at random."""
         return (self.mean - self.chance) / max(1 - self.chance, 1e-12)
 
     def apply(self, array: npt.ArrayLike, axis: int = -1) -> npt.NDArray[Any]:

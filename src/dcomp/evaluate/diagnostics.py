@@ -60,7 +60,7 @@ class Quantity:
         each = [parts[:, :, i] for i in range(parts.shape[2])]
         return cls(
             name,
-            read_only(np.asarray(trace)),
+            read_only(np.array(trace)),
             max(rhat(part) for part in each),
             min(ess_bulk(part) for part in each),
             min(ess_tail(part) for part in each),

@@ -28,6 +28,14 @@ def test_without_documents(run, fitted):
     assert record["coherence"] is record["outliers"] is record["residual"] is None
 
 
+def test_no_outliers_are_looked_for(run, corpus, fitted):
+    assert "unusual" not in run("diagnose", fitted, corpus, "--outliers", 0).out
+    assert (
+        json.loads(run("diagnose", fitted, corpus, "--outliers", 0, "--json").out)["outliers"]
+        is None
+    )
+
+
 def test_json_equals_the_library(run, corpus, fitted):
     done = run("diagnose", fitted, corpus, "--json", "--coherence", "umass", "-n", 3, "--seed", 2)
     record = json.loads(done.out)
