@@ -15,6 +15,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/factor.hpp"
 #include "dcomp/mean_field.hpp"
+#include "evaluation.hpp"
 #include "samplers.hpp"
 
 namespace dcomp::bindings {
@@ -268,6 +269,7 @@ NB_MODULE(_core, m) {
   define_kernels<float>(m);
   define_kernels<double>(m);
   define_samplers(m);
+  define_evaluation(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
   m.def("compiled", &compiled, "The score priors and allocation modes that were compiled in.");

@@ -5,9 +5,11 @@
 #include "dcomp/kernels/collapse_sparse.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/factor.hpp"
+#include "dcomp/kernels/left_to_right.hpp"
 #include "dcomp/kernels/loadings.hpp"
 #include "dcomp/kernels/predict.hpp"
 #include "dcomp/kernels/sample.hpp"
+#include "dcomp/kernels/tempered.hpp"
 
 namespace dcomp::DCOMP_ISA {
 
@@ -39,6 +41,8 @@ const InstructionSet instruction_set = {
     &sample_document,
     &draw_scores,
     {{&collapse_cells<false>, &collapse_cells<true>},
-     {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}}};
+     {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}},
+    &left_to_right_document,
+    &tempered_sweep};
 
 }  // namespace dcomp::DCOMP_ISA

@@ -137,6 +137,43 @@ def log_score_moments(
     exposure: _Double | None,
     n_threads: int,
 ) -> float: ...
+def left_to_right(
+    corpus: Corpus,
+    Theta: npt.NDArray[np.float32],
+    log_scale: _Double,
+    K: int,
+    a0: npt.NDArray[np.float32] | None,
+    a: npt.NDArray[np.float32],
+    F: npt.NDArray[np.float32],
+    first: npt.NDArray[np.float32],
+    log_first: _Double,
+    sum_alpha: float,
+    n_particles: int,
+    n_moves: int,
+    seed: int,
+    run: int,
+    out: _Double,
+    n_threads: int,
+) -> None: ...
+def tempered_sweeps(
+    corpus: Corpus,
+    block: npt.NDArray[np.int32],
+    n_blocks: int,
+    gamma: _Double,
+    alpha: _Double,
+    beta: _Double | None,
+    rho: _Double | None,
+    exposure: _Double | None,
+    log_F: npt.NDArray[np.float32],
+    log_p0: npt.NDArray[np.float32],
+    temperatures: _Double,
+    seed: int,
+    first: int,
+    z: npt.NDArray[np.uint16],
+    log_scores: _Double,
+    log_words: _Double,
+    n_threads: int,
+) -> None: ...
 
 class CollapsedSampler:
     n_tokens: int

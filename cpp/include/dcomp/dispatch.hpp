@@ -4,7 +4,9 @@
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/collapse_pass.hpp"
 #include "dcomp/kernels/factor_pass.hpp"
+#include "dcomp/kernels/left_to_right_pass.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/kernels/tempered_pass.hpp"
 
 namespace dcomp {
 
@@ -34,6 +36,9 @@ struct InstructionSet {
   // The tokens of up to kTogether cells, side by side. [0] scans all components of a token, [1]
   // those of its document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
   void (*collapse_cells[2][2])(CollapseCell*, int count);
+  double (*left_to_right)(const LeftToRightPass&, std::int64_t i, std::int64_t length,
+                          const LeftToRightScratch&);
+  void (*tempered_sweep)(const TemperedPass&, double t, Stream&, const TemperedScratch&);
 
   template <class T>
   const Kernels<T>& kernels() const;

@@ -19,6 +19,8 @@ enum class Purpose : std::uint32_t {
   transform = 6,
   kept_scores = 7,  // draws that no chain goes on from
   kept_loadings = 8,
+  left_to_right = 9,
+  annealing = 10,
 };
 
 class Stream {

@@ -30,6 +30,8 @@ struct VectorOf<float> {
   typedef float type __attribute__((vector_size(kVectorBytes)));
   typedef std::int32_t bits __attribute__((vector_size(kVectorBytes)));
   typedef float unaligned __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+  typedef std::int32_t bits_unaligned
+      __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
   using integer = std::int32_t;
 };
 template <>

@@ -1,4 +1,4 @@
-"""dcomp evaluate: the held-out score of a fit, by document completion."""
+"""dcomp evaluate: the held-out score of a fit, by document completion or from left to right."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import typer
 
 from dcomp.cli.common import Source, counts_for, print_json, say
 from dcomp.cli.options import Exposure, FitFile, Format, Input, Jobs, Json, Quiet, Seed, Vocab
+from dcomp.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from dcomp.data import Counts
     from dcomp.evaluate import HeldOut
+    from dcomp.result import Fit
 
 Fraction = Annotated[
     float,
@@ -19,12 +22,27 @@ Fraction = Annotated[
         "--fraction", metavar="F", help="Share of each document's tokens that the scores see."
     ),
 ]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="completion (half of a document predicts the rest) or left-to-right (whole documents; "
+        "slower).",
+    ),
+]
+Particles = Annotated[
+    int | None,
+    typer.Option("--particles", metavar="N", help="left-to-right: particles per run; 20."),
+]
 
 
 def evaluate(
     fit: FitFile,
     input: Input,
+    method: Method = "completion",
     fraction: Fraction = 0.5,
+    particles: Particles = None,
     seed: Seed = 0,
     exposure: Exposure = None,
     format: Format = None,
@@ -41,17 +59,21 @@ def evaluate(
     which is no perplexity. A model without mean field has no bound: the line is left out (null
     in JSON).
 
+    With --method left-to-right it is the perplexity of whole documents given their lengths, with
+    the error of that estimate itself as well.
+
     \b
     Example:
       dcomp evaluate fit.dcomp test.jsonl
+      dcomp evaluate fit.dcomp test.jsonl --method left-to-right
       dcomp evaluate fit.dcomp test.jsonl --json
     """
-    from dcomp.evaluate import completion
     from dcomp.result import load
 
+    options = _options(method, fraction, particles)
     fitted = load(fit)
     counts, dropped = counts_for(fitted, Source(input, format, vocab), quiet)
-    score = completion(fitted, counts, exposure=exposure, fraction=fraction, seed=seed, n_jobs=jobs)
+    score = _score(fitted, counts, options, exposure=exposure, seed=seed, n_jobs=jobs)
     bound = None
     if fitted.has_bound:
         bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
@@ -59,18 +81,46 @@ def evaluate(
     if seen and not quiet:
         say("note: the fit was made from these very documents: the score is not held-out")
     if as_json:
-        print_json(_record(score, bound, fraction, seed, dropped, seen))
+        print_json(_record(score, bound, options, seed, dropped, seen))
     else:
-        print("\n".join(_lines(score, bound, fraction)))
+        print("\n".join(_lines(score, bound, options)))
 
 
-def _lines(score: HeldOut, bound: float | None, fraction: float) -> list[str]:
+def _options(method: str, fraction: float, particles: int | None) -> dict[str, Any]:
+    """The method's own options; an error for those of the other."""
+    if method not in ("completion", "left-to-right"):
+        raise InvalidParameter(f"--method must be completion or left-to-right; got {method!r}")
+    if method == "completion":
+        if particles is not None:
+            raise InvalidParameter("--particles is an option of --method left-to-right")
+        return {"fraction": fraction}
+    if fraction != 0.5:
+        raise InvalidParameter("--fraction is an option of --method completion")
+    return {"particles": 20 if particles is None else particles}
+
+
+def _score(fitted: Fit, counts: Counts, options: dict[str, Any], **common: Any) -> HeldOut:
+    from dcomp.evaluate import completion, left_to_right
+
+    how: Any = completion if "fraction" in options else left_to_right
+    score: HeldOut = how(fitted, counts, **options, **common)
+    return score
+
+
+def _lines(score: HeldOut, bound: float | None, options: dict[str, Any]) -> list[str]:
+    how = f"document completion, {options.get('fraction', 0):g} of the tokens seen"
+    if "particles" in options:
+        how = f"left to right, {options['particles']} particles"
     lines = [
-        f"perplexity      {score.perplexity:.1f} {_error(score.perplexity_error, 1)} "
-        f"(document completion, {fraction:g} of the tokens seen)",
+        f"perplexity      {score.perplexity:.1f} {_error(score.perplexity_error, 1)} ({how})",
         f"log-likelihood  {score.log_likelihood:.4f} {_error(score.standard_error, 4)} per token",
         f"predicted       {score.n_tokens:,} tokens of {score.n_docs:,} documents",
     ]
+    noise = getattr(score, "monte_carlo_error", None)
+    if noise is not None:
+        lines.insert(
+            2, f"Monte Carlo     ± {noise:.4f} per token, the error of the estimate itself"
+        )
     if bound is not None:
         lines.append(
             f"bound           {bound:.4f} per token (a lower bound on log p, not a perplexity)"
@@ -83,11 +133,17 @@ def _error(value: float, digits: int) -> str:
 
 
 def _record(
-    score: HeldOut, bound: float | None, fraction: float, seed: int, dropped: int, seen: bool
+    score: HeldOut,
+    bound: float | None,
+    options: dict[str, Any],
+    seed: int,
+    dropped: int,
+    seen: bool,
 ) -> dict[str, Any]:
+    is_completion = "fraction" in options
     return {
-        "method": "document completion",
-        "fraction": fraction,
+        "method": "document completion" if is_completion else "left-to-right",
+        **options,
         "seed": seed,
         "perplexity": score.perplexity,
         "perplexity_standard_error": score.perplexity_error,
@@ -98,4 +154,5 @@ def _record(
         "bound_per_token": bound,
         "dropped_tokens": dropped,
         "training_data": seen,
+        "monte_carlo_error": getattr(score, "monte_carlo_error", None),
     }

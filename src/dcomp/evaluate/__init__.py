@@ -3,10 +3,13 @@
 from dcomp.evaluate.align import Alignment, ChainAlignment, align, align_chains
 from dcomp.evaluate.coherence import Coherence, coherence, exclusivity
 from dcomp.evaluate.diagnostics import Diagnostics, diagnostics
+from dcomp.evaluate.evidence import Evidence, evidence
 from dcomp.evaluate.heldout import HeldOut, completion
 from dcomp.evaluate.independence import Independence, independence
+from dcomp.evaluate.left_to_right import LeftToRight, left_to_right
 from dcomp.evaluate.mcmc import ess_bulk, ess_tail, rhat
 from dcomp.evaluate.outliers import Outliers, outliers
+from dcomp.evaluate.predictive import PredictiveCheck, Statistic, predictive_check
 from dcomp.evaluate.score_posterior import ScorePosterior, score_posterior
 from dcomp.evaluate.shapes import ScoreShapes, score_shapes
 
@@ -15,11 +18,15 @@ __all__ = [
     "ChainAlignment",
     "Coherence",
     "Diagnostics",
+    "Evidence",
     "HeldOut",
     "Independence",
+    "LeftToRight",
     "Outliers",
+    "PredictiveCheck",
     "ScorePosterior",
     "ScoreShapes",
+    "Statistic",
     "align",
     "align_chains",
     "coherence",
@@ -27,9 +34,12 @@ __all__ = [
     "diagnostics",
     "ess_bulk",
     "ess_tail",
+    "evidence",
     "exclusivity",
     "independence",
+    "left_to_right",
     "outliers",
+    "predictive_check",
     "rhat",
     "score_posterior",
     "score_shapes",

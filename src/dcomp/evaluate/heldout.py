@@ -20,6 +20,7 @@ from dcomp import _core
 from dcomp.data import Counts, halves
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.executors import LocalExecutor
+from dcomp.inference.mean_field import Weights
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
@@ -78,7 +79,7 @@ def completion(
     if second.n_tokens == 0:
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
     per_document = predict_rest(fit, observed, first, second, fraction, seed=seed, n_jobs=n_jobs)
-    return _summary(per_document, second.doc_totals.astype(np.float64))
+    return over_documents(per_document, second.doc_totals.astype(np.float64))
 
 
 def predict_rest(
@@ -95,9 +96,7 @@ def predict_rest(
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
     seen = observed.thinned(first, fraction) if fit.model.has_exposure else Observations(first)
     scores = fit.transform(seen, seed=seed, n_jobs=n_jobs)
-    # θ ∝ n + γ is E[θ] both for "mean" and for q(θ) = Dirichlet(n + γ).
-    treatment = "map" if getattr(fit.algorithm, "loadings", "") == "map" else "mean"
-    mean_theta = fit.weights(treatment, threads)
+    mean_theta = mean_loadings(fit, threads)
     per_document = np.empty(second.n_docs)
     _core.log_predictive(
         Observations(second).corpus,
@@ -110,7 +109,14 @@ def predict_rest(
     return per_document
 
 
-def _summary(per_document: FloatArray, tokens: FloatArray) -> HeldOut:
+def mean_loadings(fit: Fit, n_threads: int) -> Weights:
+    """E[θ] of a fit, or the mode of a fit by "map", as the kernels take them."""
+    # θ ∝ n + γ is E[θ] both for "mean" and for q(θ) = Dirichlet(n + γ).
+    treatment = "map" if getattr(fit.algorithm, "loadings", "") == "map" else "mean"
+    return fit.weights(treatment, n_threads)
+
+
+def over_documents(per_document: FloatArray, tokens: FloatArray) -> HeldOut:
     """The ratio Σ log p / Σ tokens, and its standard error over documents."""
     total = tokens.sum()
     mean = per_document.sum() / total

@@ -75,10 +75,16 @@ class ConditionalGammaScores(GammaScores):
 
     def zero_probability(self, exposure: FloatArray) -> FloatArray:
         """q0 = P(l_k = 0 | c_k = 0), (I, K): ρ against (1 − ρ) (β / (β + e))^α."""
+        return np.asarray(expit(self._log_odds_of_zero(exposure)))
+
+    def log_present(self, exposure: FloatArray) -> FloatArray:
+        """log(1 − q0), (I, K), however small 1 − q0 is."""
+        return np.asarray(-np.logaddexp(0.0, self._log_odds_of_zero(exposure)))
+
+    def _log_odds_of_zero(self, exposure: FloatArray) -> FloatArray:
         log_gamma_zero = -self.alpha * np.log1p(exposure[:, None] / self.beta)
         with np.errstate(divide="ignore"):
-            log_odds = np.log(self.rho) - np.log1p(-self.rho) - log_gamma_zero
-        return np.asarray(expit(log_odds))
+            return np.asarray(np.log(self.rho) - np.log1p(-self.rho) - log_gamma_zero)
 
     def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[l | c]: (α + c)/(β + e), times 1 − q0 where c = 0 (MODELS §3)."""

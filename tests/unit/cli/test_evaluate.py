@@ -67,3 +67,31 @@ def test_evaluate_is_the_same_for_any_number_of_threads(run, corpus, fitted):
     scores = {run("evaluate", fitted, corpus, "--json", "-j", n).out for n in (1, 2, 7)}
     assert len(scores) == 1
     assert np.isfinite(json.loads(scores.pop())["perplexity"])
+
+
+def test_left_to_right(run, corpus, fitted):
+    words = ("evaluate", fitted, corpus, "--method", "left-to-right", "--particles", 5)
+    record = json.loads(run(*words, "--json").out)
+    score = dcomp.evaluate.left_to_right(dcomp.load(fitted), dcomp.read(corpus), particles=5)
+    assert record["method"] == "left-to-right"
+    assert record["particles"] == 5
+    assert record["perplexity"] == score.perplexity
+    assert record["monte_carlo_error"] == score.monte_carlo_error
+    assert "fraction" not in record
+    done = run(*words)
+    assert "left to right, 5 particles" in done.out
+    assert "Monte Carlo" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--method", "harmonic"), "completion or left-to-right"),
+        (("--particles", 5), "--method left-to-right"),
+        (("--method", "left-to-right", "--fraction", 0.3), "--method completion"),
+    ],
+)
+def test_options_of_the_other_method(run, corpus, fitted, options, word):
+    done = run("evaluate", fitted, corpus, *options)
+    assert done.code == 2
+    assert word in done.err

@@ -1,0 +1,29 @@
+// Chains of collapsed Gibbs sweeps at rising temperatures, for the evidence.
+#pragma once
+
+#include "dcomp/kernels/tempered_pass.hpp"
+
+namespace dcomp {
+
+struct TemperedInput {
+  CsrView W;
+  std::int64_t K = 0;
+  const std::int32_t* block = nullptr;  // (J)
+  std::int64_t n_blocks = 0;
+  const double* gamma = nullptr;  // (J)
+  // The score prior: alpha (K), beta and rho (K) or null, exposure (I) or null where it is 1.
+  const double *alpha = nullptr, *beta = nullptr, *rho = nullptr, *exposure = nullptr;
+  // The same as weights of the sweep: rows of padded numbers, one or one per document.
+  const float *log_F = nullptr, *log_p0 = nullptr;
+  std::int64_t stride = 0;
+  std::uint64_t seed = 0;
+};
+
+// A sweep at each of the temperatures for every chain, each chain by one worker. z (chains, tokens)
+// is read and written; where `first` is 0 it is drawn from the urn before. After each sweep,
+// log_scores and log_words (chains, n) get log g(z) - log r(z) and log p(w | z).
+void tempered_sweeps(const TemperedInput& input, std::int64_t n_chains, const double* temperatures,
+                     std::int64_t n, std::uint32_t first, std::uint16_t* z, double* log_scores,
+                     double* log_words, int n_threads);
+
+}  // namespace dcomp

@@ -1,0 +1,85 @@
+#include "dcomp/left_to_right.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "dcomp/aligned.hpp"
+#include "dcomp/dispatch.hpp"
+#include "dcomp/parallel.hpp"
+
+namespace dcomp {
+
+namespace {
+
+// What a LeftToRightScratch points to.
+class Workspace {
+ public:
+  Workspace(std::int64_t R, std::int64_t K, std::int64_t padded, std::int64_t longest)
+      : rows_(static_cast<std::size_t>((2 * R + 1) * padded)),
+        c_(static_cast<std::size_t>(R * K)),
+        z_(static_cast<std::size_t>(R * longest)),
+        weights_(static_cast<std::size_t>(2 * R)),
+        parent_(static_cast<std::size_t>(R)),
+        word_(static_cast<std::size_t>(longest)),
+        R_(R),
+        padded_(padded) {}
+  LeftToRightScratch scratch() {
+    float* rows = rows_.data();
+    return {rows,        rows + R_ * padded_, rows + 2 * R_ * padded_, c_.data(),
+            z_.data(),   weights_.data(),     weights_.data() + R_,    parent_.data(),
+            word_.data()};
+  }
+
+ private:
+  AlignedVector<float> rows_;
+  std::vector<std::int32_t> c_;
+  std::vector<std::uint16_t> z_;
+  std::vector<double> weights_;
+  std::vector<std::int32_t> parent_, word_;
+  std::int64_t R_, padded_;
+};
+
+// The words of document i, those that one component explains best first. Any order has the same
+// probability; in this one the tokens that decide the rest come first, and particles agree sooner
+// (docs/decisions/0010-left-to-right.md). Returns their number.
+std::int64_t words_in_order(const LeftToRightPass& pass, std::int64_t i, std::int32_t* word) {
+  const float* first = pass.first + i * pass.scores.stride;
+  std::vector<std::pair<float, std::int64_t>> entries;
+  for (std::int64_t p = pass.W.indptr[i]; p < pass.W.indptr[i + 1]; ++p) {
+    const float* theta = pass.Theta.row(pass.W.indices[p]);
+    float total = 0, top = 0;
+    for (std::int64_t k = 0; k < pass.K; ++k) {
+      total += first[k] * theta[k];
+      top = std::max(top, first[k] * theta[k]);
+    }
+    entries.emplace_back(-top / total, p);
+  }
+  std::sort(entries.begin(), entries.end());
+  std::int64_t length = 0;
+  for (const auto& [share, p] : entries)
+    for (std::int32_t copy = 0; copy < pass.W.data[p]; ++copy) word[length++] = pass.W.indices[p];
+  return length;
+}
+
+}  // namespace
+
+void left_to_right(const LeftToRightPass& pass, double* out, int n_threads) {
+  const CsrView& W = pass.W;
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < W.n_docs; ++i) {
+    std::int64_t length = 0;
+    for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p) length += W.data[p];
+    longest = std::max(longest, length);
+  }
+  std::vector<Workspace> workspaces;
+  for (int worker = 0; worker < n_threads; ++worker)
+    workspaces.emplace_back(pass.n_particles, pass.K, pass.Theta.stride, longest);
+  const auto kernel = instruction_set().left_to_right;
+  parallel_for(n_threads, W.n_docs, [&](std::int64_t i, int worker) {
+    const LeftToRightScratch scratch = workspaces[static_cast<std::size_t>(worker)].scratch();
+    out[i] = kernel(pass, i, words_in_order(pass, i, scratch.word), scratch);
+  });
+}
+
+}  // namespace dcomp

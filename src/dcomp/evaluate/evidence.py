@@ -1,0 +1,287 @@
+"""The evidence p(w) of a model: scores and loadings integrated out (BJ04 3.3, MODELS §9).
+
+"annealed" is annealed importance sampling over the assignment of words to components, which equals
+full enumeration where that can be had; "harmonic" is the paper's harmonic mean, kept to compare
+with. `dcomp.reference.evidence` has both in a few lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from dcomp import _core, validation
+from dcomp.data import Counts, as_counts
+from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
+from dcomp.executors import LocalExecutor
+from dcomp.inference import CollapsedGibbs
+from dcomp.inference.sampling import PriorArguments
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray
+from dcomp.models.totals import log_totals
+from dcomp.result.fit import fit
+
+METHODS = ("annealed", "harmonic")
+WITH_EVIDENCE = ("DM", "GP", "CGP")
+# Temperatures (s/S)^2: most of them low, where the components part.
+POWER = 2.0
+LEARNING_SWEEPS = 200  # of the fit that finds priors left at "auto"
+_STEP = 20_000_000  # tokens × components × chains between two chances for an interrupt
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An estimate of log p(w), with what is needed to judge it."""
+
+    log_evidence: float  # natural log, words as a sequence
+    standard_error: float  # of log_evidence; nan from one chain
+    method: str
+    effective_sample_size: float  # of the chains (annealed) or of the draws (harmonic)
+    warnings: tuple[str, ...]
+    per_chain: FloatArray  # (chains): the log of each chain's own estimate
+    model: Model  # with the hyper-parameters that the evidence is of
+
+    @property
+    def bits(self) -> float:
+        """−log2 p(w): the length of the words' code, as BJ06 VIII reports it."""
+        return -self.log_evidence / float(np.log(2))
+
+    def __str__(self) -> str:
+        what = "chains" if self.method == "annealed" else "draws"
+        text = (
+            f"log evidence {self.log_evidence:.2f} ± {self.standard_error:.2f} ({self.method}, "
+            f"effective number of {what} {self.effective_sample_size:.1f})"
+        )
+        return "\n".join([text, *(f"warning: {sentence}" for sentence in self.warnings)])
+
+
+def evidence(
+    X: Any,
+    n_components: int,
+    *,
+    model: str | Model = "DM",
+    alpha: Any = "auto",
+    beta: Any = "auto",
+    rho: Any = "auto",
+    gamma: Any = 0.5,
+    blocks: Any = None,
+    exposure: Any = None,
+    method: str = "annealed",
+    n_sweeps: int = 1000,
+    n_chains: int = 16,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Evidence:
+    """log p(w | K, priors): how probable a model makes the counts, parameters integrated out.
+
+    Words are a sequence: the combinatoric term Σ_i ln(L_i! / Π_j w_ij!) of BJ06 III.A is not in it.
+    DM takes the totals of each document (and block) as given; GP and CGP include their probability
+    Σ_i log P(L_i), which has to be taken off before they are compared with DM
+    (`dcomp.models.totals.log_totals`). No factor 1/K! belongs in it: the sum over assignments has
+    every renumbering of the components, and a chain that stays in one of them estimates the
+    whole all the same, because all are alike (BJ04 3.3 divides by K! and so gives the evidence of
+    one numbering).
+
+    method "annealed": `n_chains` independent chains go from draws of the prior to the posterior in
+    `n_sweeps` collapsed Gibbs sweeps at rising temperatures; the mean of their weights is an
+    unbiased estimate of p(w). Its log is too low on average, little where the effective
+    number of chains is high, and without limit where it is low: then there is a warning, and
+    the value can be used as a lower bound only.
+    method "harmonic": N / Σ 1/p(w | z_n) over the second half of each chain, with the collapsed
+    likelihood p(w | z). It needs draws that the posterior hardly ever gives, stays too high
+    without them, and always carries a warning.
+
+    Hyper-parameters are fixed numbers. Those left at "auto" (as in `dcomp.DCA`) are learned first
+    by a collapsed Gibbs fit of the same counts, and the evidence is that of the learned values:
+    a comparison of K then counts them as known.
+
+    >>> X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
+    >>> one, two = (evidence(X, K, alpha=0.5, gamma=0.5, n_sweeps=200) for K in (1, 2))
+    >>> two.log_evidence > one.log_evidence + 5, one.standard_error < 1e-6
+    (True, True)
+    """
+    if method not in METHODS:
+        raise InvalidParameter(f"method must be 'annealed' or 'harmonic'; got {method!r}")
+    n_sweeps = validation.whole_number("n_sweeps", n_sweeps, 2)
+    n_chains = validation.whole_number("n_chains", n_chains, 1)
+    counts = as_counts(X) if blocks is None else as_counts(X).with_blocks(blocks)
+    if counts.n_tokens == 0:
+        raise InvalidCounts("evidence needs documents with tokens; these have none")
+    priors = {"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma}
+    chosen = validation.resolve_model(model, counts, n_components, **priors)
+    if chosen.key not in WITH_EVIDENCE:
+        raise UnsupportedCombination(
+            "evidence needs a score prior that can be integrated out; model "
+            f"{chosen.key} has none here. It works for {', '.join(WITH_EVIDENCE)}"
+        )
+    if exposure is not None and not chosen.has_exposure:
+        raise UnsupportedCombination(
+            f"exposure has no meaning for model {chosen.key}, which conditions on document lengths"
+        )
+    seed = validation.resolve_seed(random_state)
+    chosen, notes = _learned(chosen, counts, exposure, seed, n_jobs)
+    observed = Observations.build(counts, exposure)
+    threads = LocalExecutor.from_jobs(n_jobs).n_threads
+    chains = Chains(chosen, observed, n_chains, seed, threads)
+    estimate = _annealed if method == "annealed" else _harmonic
+    return estimate(chains, n_sweeps, notes)
+
+
+def _learned(
+    model: Model, counts: Counts, exposure: Any, seed: int, n_jobs: int | None
+) -> tuple[Model, tuple[str, ...]]:
+    """The model with numbers for all hyper-parameters, and a sentence where they were learned."""
+    names = model.scores.learned + (("gamma",) if model.loadings.learned else ())
+    if not names:
+        return model, ()
+    fitted = fit(
+        counts,
+        model,
+        CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2),
+        exposure=exposure,
+        max_iter=LEARNING_SWEEPS,
+        n_jobs=n_jobs,
+        seed=seed,
+    )
+    note = (
+        f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} learned from the same counts; "
+        "the evidence takes them as known, which favours models that learn more of them"
+    )
+    return fitted.model, (note,)
+
+
+class Chains:
+    """Independent chains of tempered collapsed Gibbs sweeps, each on one thread."""
+
+    def __init__(
+        self, model: Model, observed: Observations, n_chains: int, seed: int, n_threads: int
+    ) -> None:
+        self.model, self.observed = model, observed
+        self.n_chains, self.seed, self.n_threads = n_chains, seed, n_threads
+
+    def sweeps(self, temperatures: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log g(z) − log r(z) and log p(w | z) after the sweep at each temperature, (chains, T);
+        the chains begin with draws from the urn r."""
+        counts = self.observed.counts
+        z = np.empty((self.n_chains, counts.n_tokens), dtype=np.uint16)
+        log_F, log_p0 = _log_weights(self.model, self.observed)
+        parts = []
+        for first, part in self._parts(temperatures):
+            out = np.empty((2, self.n_chains, len(part)))
+            _core.tempered_sweeps(
+                self.observed.corpus,
+                counts.features.blocks,
+                counts.features.n_blocks,
+                self.model.loadings.per_feature(counts.n_features),
+                *PriorArguments.of(self.model, self.observed).as_tuple(),
+                log_F,
+                log_p0,
+                part,
+                self.seed,
+                first,
+                z,
+                out[0],
+                out[1],
+                self.n_threads,
+            )
+            parts.append(out)
+        whole = np.concatenate(parts, axis=2)
+        return whole[0], whole[1]
+
+    def _parts(self, temperatures: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        # Between parts an interrupt is heard; the cut does not change any number.
+        work = self.observed.counts.n_tokens * self.model.n_components * self.n_chains
+        size = max(_STEP // work, 1)
+        for first in range(0, len(temperatures), size):
+            yield first, np.ascontiguousarray(temperatures[first : first + size])
+
+
+def _log_weights(
+    model: Model, observed: Observations
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """log 1/(β + e) and log P(score > 0 | c = 0), padded: one row, or one per document."""
+    scores: Any = model.scores
+    lanes, K = _core.lanes(), model.n_components
+    exposure = observed.total_exposure
+    if not model.has_exposure or bool(np.all(exposure == exposure[0])):
+        exposure = exposure[:1]
+    log_F = np.full((len(exposure), -(-K // lanes) * lanes), -1e30, dtype=np.float32)
+    log_p0 = np.zeros_like(log_F)
+    log_F[:, :K] = -np.log(scores.beta + exposure[:, None]) if model.has_exposure else 0.0
+    if hasattr(scores, "log_present"):
+        log_p0[:, :K] = scores.log_present(exposure)
+    return log_F, log_p0
+
+
+def _annealed(chains: Chains, n_sweeps: int, notes: tuple[str, ...]) -> Evidence:
+    """Annealed importance sampling: log w = Σ_s (t_{s+1} − t_s) log [g p(w | z_s) / r]."""
+    t = (np.arange(n_sweeps + 1) / n_sweeps) ** POWER
+    log_scores, log_words = chains.sweeps(t[:-1])
+    log_weight = (log_scores + log_words) @ np.diff(t)
+    log_weight = log_weight + float(
+        chains.model.log_constant(chains.observed, combinatoric=False).sum()
+    )
+    n = len(log_weight)
+    value = float(logsumexp(log_weight)) - np.log(n)
+    size = effective_size(log_weight)
+    if size < max(n / 4, 2):
+        notes += (
+            f"the effective number of chains is {size:.1f} of {n}: the value is a lower bound "
+            "rather than an estimate, and its error is not known; raise n_sweeps",
+        )
+    return Evidence(
+        float(value), log_mean_error(log_weight), "annealed", size, notes, log_weight, chains.model
+    )
+
+
+def _harmonic(chains: Chains, n_sweeps: int, notes: tuple[str, ...]) -> Evidence:
+    """The harmonic mean of p(w | z) over the second half of the chains: BJ04 3.3."""
+    _, log_words = chains.sweeps(np.ones(n_sweeps))
+    inverse = -log_words[:, n_sweeps // 2 :]  # log 1/p(w | z)
+    by_chain = np.asarray(logsumexp(inverse, axis=1)) - np.log(inverse.shape[1])
+    # Σ_z p(z) is the probability of the totals.
+    totals = float(log_totals(chains.model, chains.observed).sum())
+    value = totals - (float(logsumexp(by_chain)) - np.log(len(by_chain)))
+    size = effective_size(inverse.ravel())
+    notes += (
+        "a harmonic mean hangs on draws of low likelihood that the posterior hardly ever gives: it "
+        f"is too high unless there are many (effective number of draws {size:.1f} of "
+        f"{inverse.size}), and its standard error does not show it; use method='annealed'",
+    )
+    return Evidence(
+        float(value),
+        log_mean_error(by_chain),
+        "harmonic",
+        size,
+        notes,
+        totals - by_chain,
+        chains.model,
+    )
+
+
+def effective_size(log_weight: FloatArray) -> float:
+    """(Σ w)² / Σ w²: how many equal weights would be as good.
+
+    >>> effective_size(np.log([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(np.exp(2 * logsumexp(log_weight) - logsumexp(2 * log_weight)))
+
+
+def log_mean_error(log_weight: FloatArray) -> float:
+    """Standard error of log mean(w): the delta method's, or that of mean(log w) if larger, as it
+    is where one weight outweighs all others. nan from one weight.
+
+    >>> round(log_mean_error(np.log([1.0, 2.0, 3.0])), 3)
+    0.318
+    """
+    n = len(log_weight)
+    if n < 2:
+        return float("nan")
+    delta = np.sqrt(max(1 / effective_size(log_weight) - 1 / n, 0.0) * n / (n - 1))
+    return float(max(delta, log_weight.std(ddof=1) / np.sqrt(n)))

@@ -1,0 +1,176 @@
+"""Held-out score from left to right (MODELS §9): the probability of whole documents.
+
+With the scores integrated out and the loadings given,
+
+    log p(w | Θ) = log g(0) + Σ_n log E[Σ_k θ_{w_n k} E[score_k | c] | w_1 … w_{n−1}]
+
+by a particle filter over the components of the tokens (Wallach et al. 2009, in the unbiased form
+that `dcomp.reference.left_to_right` explains). Completion says how well half of a document predicts
+the other half; this, how probable the document is from its first word on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp import _core
+from dcomp.errors import InvalidCounts, UnsupportedCombination
+from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
+from dcomp.executors import LocalExecutor
+from dcomp.inference.sampling import score_weights
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray
+from dcomp.models.totals import log_totals
+from dcomp.result import Fit
+from dcomp.validation import whole_number
+
+MODELS_WITH_MOMENT = ("DM", "GP", "CGP")  # whose collapsed weights the kernels know
+RUNS = 2  # independent ones, whose difference tells the error of either
+MOVES = 100  # at most, of a particle per token: docs/decisions/0010-left-to-right.md
+
+
+@dataclass(frozen=True)
+class LeftToRight(HeldOut):
+    """A held-out score of whole documents, given their lengths, with two errors: over documents
+    (`standard_error`) and of the estimate itself (`monte_carlo_error`)."""
+
+    monte_carlo_error: float  # of log_likelihood, from two independent runs
+    log_totals: FloatArray  # (I): log P(lengths) under GP and CGP; 0 for DM
+
+    @property
+    def log_marginal(self) -> FloatArray:
+        """log p(w | Θ) of each document with its length in it: what the model gives the document.
+        For DM, which takes lengths as given, the same as `per_document`."""
+        return self.per_document + self.log_totals
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, Monte Carlo error {self.monte_carlo_error:.4f}"
+
+
+def left_to_right(
+    fit: Fit,
+    X: Any,
+    *,
+    particles: int = 20,
+    exposure: Any = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LeftToRight:
+    """log p(w | Θ, L) of whole documents per token, scores integrated out (Wallach et al. 2009).
+
+    Words are a sequence and lengths are given, so that DM, GP and CGP can be compared; for GP and
+    CGP, whose p(w | Θ) says something of the length L too, p(L) is worked out exactly and divided
+    by (`log_totals`, `log_marginal`). The learned priors and E[Θ] of the fit are taken as known.
+
+    Each document has two independent particle filters of `particles` each. Their mean estimates
+    p(w | Θ) without bias, whatever the number of particles, so that its log is too low on average,
+    by half its variance. `monte_carlo_error` is the noise of the whole score; where it is not well
+    below `standard_error`, raise `particles`. Time grows with tokens × particles × K, and up to a
+    length of 100 with that too.
+
+    >>> import dcomp
+    >>> X = np.random.default_rng(0).poisson(2.0, (30, 8))
+    >>> fitted = dcomp.LDA(2, verbose=0).fit(X).fit_
+    >>> score = left_to_right(fitted, X)
+    >>> score.perplexity < 8, score.monte_carlo_error < score.standard_error
+    (True, True)
+    """
+    _check_model(fit.model)
+    particles = whole_number("particles", particles, 1)
+    observed = fit.observe(X, exposure)
+    if observed.counts.n_tokens == 0:
+        raise InvalidCounts("left_to_right needs documents with tokens; these have none")
+    threads = LocalExecutor.from_jobs(n_jobs).n_threads
+    weights = mean_loadings(fit, threads)
+    runs = estimates(
+        fit.model,
+        observed,
+        np.ascontiguousarray(weights.Theta, dtype=np.float32),
+        weights.log_scale,
+        particles=particles,
+        seed=whole_number("seed", seed, 0),
+        n_threads=threads,
+    )
+    totals = log_totals(fit.model, observed)
+    per_document = np.logaddexp.reduce(runs, axis=0) - np.log(len(runs)) - totals
+    tokens = observed.counts.doc_totals.astype(np.float64)
+    # The relative variance of a mean of two, document by document; documents are independent.
+    relative = np.tanh((runs[0] - runs[1]) / 2)
+    error = float(np.sqrt((relative**2).sum())) / float(tokens.sum())
+    score = over_documents(per_document, tokens)
+    return LeftToRight(**vars(score), monte_carlo_error=error, log_totals=totals)
+
+
+def estimates(
+    model: Model,
+    observed: Observations,
+    Theta: npt.NDArray[np.float32],
+    log_scale: FloatArray,
+    *,
+    particles: int,
+    seed: int,
+    n_threads: int,
+    runs: int = RUNS,
+    moves: int = MOVES,
+) -> FloatArray:
+    """log of unbiased estimates of p(w | Θ), (runs, I): independent for each run and document.
+
+    Theta (J, padded K) times exp(log_scale) are the loadings. moves: Gibbs steps of a particle per
+    token, at most; where a document is longer, they fall on earlier positions at random.
+    """
+    a0, a, F = score_weights(model, observed, Theta.shape[1])
+    first, log_first = _first_weights(model, observed, len(a), Theta.shape[1])
+    nothing = np.zeros((observed.counts.n_docs, model.n_components))
+    constant = model.log_constant(observed, combinatoric=False)
+    constant = constant + model.scores.log_moment(nothing, observed.total_exposure)
+    out = np.empty((runs, observed.counts.n_docs))
+    for run in range(runs):
+        _core.left_to_right(
+            observed.corpus,
+            Theta,
+            log_scale,
+            model.n_components,
+            a0,
+            a,
+            F,
+            first,
+            log_first,
+            0.0 if model.has_exposure else float(model.scores.alpha.sum()),
+            particles,
+            moves,
+            seed,
+            run,
+            out[run],
+            n_threads,
+        )
+    return np.asarray(out + constant)
+
+
+def _first_weights(
+    model: Model, observed: Observations, n_rows: int, padded: int
+) -> tuple[npt.NDArray[np.float32], FloatArray]:
+    """E[score_k | c = 0] over its largest, and the log of that: one row, or one per document."""
+    scores: Any = model.scores
+    exposure = observed.total_exposure[:n_rows]
+    log_weight = np.broadcast_to(np.log(scores.alpha), (n_rows, model.n_components))
+    if model.has_exposure:
+        log_weight = log_weight - np.log(scores.beta + exposure[:, None])
+    if hasattr(scores, "log_present"):
+        log_weight = log_weight + scores.log_present(exposure)
+    top = log_weight.max(axis=1)
+    out = np.zeros((n_rows, padded), dtype=np.float32)
+    out[:, : model.n_components] = np.exp(log_weight - top[:, None])
+    return out, np.ascontiguousarray(top)
+
+
+def _check_model(model: Model) -> None:
+    if model.key not in MODELS_WITH_MOMENT:
+        raise UnsupportedCombination(
+            "left_to_right needs a score prior that can be integrated out token by token; model "
+            f"{model.key} has none here. It works for {', '.join(MODELS_WITH_MOMENT)}; "
+            "completion works for every model"
+        )

@@ -1,0 +1,87 @@
+"""evidence: one answer for any number of threads, what it warns of and refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.evaluate import evidence
+
+X = np.random.default_rng(3).poisson([[3, 2, 0.2, 0.1], [0.1, 0.1, 2, 4]] * 6, (12, 4))
+
+
+@pytest.mark.parametrize("method", ["annealed", "harmonic"])
+@pytest.mark.parametrize("model", ["DM", "CGP"])
+def test_threads_change_nothing(method, model):
+    priors = {"alpha": 0.5} if model == "DM" else {"alpha": 0.5, "beta": 0.1, "rho": 0.2}
+    found = [
+        evidence(X, 3, model=model, n_sweeps=40, method=method, n_jobs=jobs, **priors)
+        for jobs in (1, 2, 7)
+    ]
+    assert len({tuple(one.per_chain) for one in found}) == 1
+    other = evidence(X, 3, model=model, n_sweeps=40, method=method, random_state=1, **priors)
+    assert other.log_evidence != found[0].log_evidence
+
+
+def test_parts_for_interrupts_change_nothing(monkeypatch):
+    whole = evidence(X, 2, alpha=0.5, n_sweeps=30)
+    monkeypatch.setitem(evidence.__globals__, "_STEP", 1)
+    assert evidence(X, 2, alpha=0.5, n_sweeps=30).per_chain.tolist() == whole.per_chain.tolist()
+
+
+def test_one_component_has_a_closed_form():
+    from scipy.special import gammaln
+
+    n = X.sum(axis=0)
+    exact = gammaln(2.0) - gammaln(2.0 + n.sum()) + (gammaln(0.5 + n) - gammaln(0.5)).sum()
+    assert evidence(X, 1, n_sweeps=5).log_evidence == pytest.approx(exact, abs=1e-8)
+
+
+def test_it_finds_the_number_of_components():
+    values = [evidence(X, K, alpha=0.3, n_sweeps=500).log_evidence for K in (1, 2, 4)]
+    assert np.argmax(values) == 1
+
+
+def test_too_few_sweeps_are_said_so(planted):
+    rough = evidence(planted[0].rows(np.arange(100)), 3, alpha=0.3, n_sweeps=20)
+    assert rough.effective_sample_size < 4
+    assert any("lower bound" in sentence for sentence in rough.warnings)
+    assert "warning: the effective number of chains" in str(rough)
+    one = evidence(X, 2, alpha=0.5, n_sweeps=20, n_chains=1)
+    assert np.isnan(one.standard_error)
+    assert any("lower bound" in sentence for sentence in one.warnings)
+
+
+def test_priors_left_open_are_learned_and_said_so():
+    found = evidence(X, 2, model="GP", gamma="auto", n_sweeps=50)
+    assert "alpha, beta, gamma were learned from the same counts" in found.warnings[0]
+    fixed = evidence(
+        X, 2, model="GP", n_sweeps=50,
+        alpha=found.model.scores.alpha, beta=found.model.scores.beta,
+        gamma=found.model.loadings.gamma,
+    )  # fmt: skip
+    assert fixed.log_evidence == found.log_evidence
+    assert not any("learned" in sentence for sentence in fixed.warnings)
+    assert found.bits == pytest.approx(-found.log_evidence / np.log(2))
+
+
+def test_a_model_object_and_blocks():
+    from dcomp.models import DirichletMultinomial
+
+    model = DirichletMultinomial.build(2, alpha=0.5)
+    by_name = evidence(X, 2, alpha=0.5, n_sweeps=30, blocks=[0, 0, 1, 1])
+    assert evidence(X, 2, model=model, n_sweeps=30).log_evidence != by_name.log_evidence
+    counts = dcomp.Counts.from_matrix(X, blocks=[0, 0, 1, 1])
+    assert evidence(counts, 2, model=model, n_sweeps=30).log_evidence == by_name.log_evidence
+
+
+def test_what_it_refuses():
+    with pytest.raises(dcomp.InvalidParameter, match="method must be"):
+        evidence(X, 2, method="chib")
+    with pytest.raises(dcomp.InvalidParameter, match="n_sweeps must be a whole number"):
+        evidence(X, 2, n_sweeps=1)
+    with pytest.raises(dcomp.InvalidCounts, match="needs documents with tokens"):
+        evidence(np.zeros((2, 3), int), 2)
+    with pytest.raises(dcomp.UnsupportedCombination, match="exposure has no meaning"):
+        evidence(X, 2, alpha=1.0, exposure="total")
