@@ -124,7 +124,7 @@ void tempered_sweeps(const TemperedInput& input, std::int64_t n_chains, const do
     const auto unit = static_cast<std::uint64_t>(which);
     std::uint16_t* mine = z + which * n_tokens;
     if (first == 0) {
-      Stream rng(input.seed, Purpose::start, 0, unit);
+      Stream rng(input.seed, Purpose::annealing, UINT32_MAX, unit);  // a sweep that never comes
       draw_urn(input, rng, mine);
     }
     Chain chain(input, padded, mine);

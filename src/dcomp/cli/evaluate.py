@@ -155,4 +155,5 @@ def _record(
         "dropped_tokens": dropped,
         "training_data": seen,
         "monte_carlo_error": getattr(score, "monte_carlo_error", None),
+        "bias": getattr(score, "bias", None),
     }

@@ -278,7 +278,7 @@ def log_mean_error(log_weight: FloatArray) -> float:
     is where one weight outweighs all others. nan from one weight.
 
     >>> round(log_mean_error(np.log([1.0, 2.0, 3.0])), 3)
-    0.318
+    0.321
     """
     n = len(log_weight)
     if n < 2:
