@@ -42,7 +42,7 @@ class Workspace {
 
 // The words of document i, those that one component explains best first. Any order has the same
 // probability; in this one the tokens that decide the rest come first, and particles agree sooner
-// (docs/decisions/0010-left-to-right.md). Returns their number.
+// (docs/decisions/0011-left-to-right.md). Returns their number.
 std::int64_t words_in_order(const LeftToRightPass& pass, std::int64_t i, std::int32_t* word) {
   const float* first = pass.first + i * pass.scores.stride;
   std::vector<std::pair<float, std::int64_t>> entries;

@@ -30,7 +30,7 @@ from dcomp.validation import whole_number
 
 MODELS_WITH_MOMENT = ("DM", "GP", "CGP")  # whose collapsed weights the kernels know
 RUNS = 2  # independent ones, whose difference tells the error of either
-MOVES = 100  # at most, of a particle per token: docs/decisions/0010-left-to-right.md
+MOVES = 100  # at most, of a particle per token: docs/decisions/0011-left-to-right.md
 
 
 @dataclass(frozen=True)
