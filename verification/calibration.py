@@ -17,11 +17,10 @@ import time
 from typing import Any
 
 import numpy as np
-from common import plotting, row, sampler, save, setting, write
+from common import SAMPLED, plotting, row, sampler, save, setting, write
 from geweke import ALARM, WRONG, wrong
 from scipy.stats import binom
 
-from dcomp.models import MODELS
 from dcomp.reference.sampler_tests import ranks, together, uniformity
 
 OTHERS, THIN = 19, 2
@@ -77,9 +76,9 @@ def main() -> None:
     ]
     layouts = ("plain", "blocks", "larger")
     for name in ("direct", "collapsed"):
-        todo = [(key, layout, sampler(name)) for key in MODELS for layout in layouts]
+        todo = [(key, layout, sampler(name)) for key in SAMPLED for layout in layouts]
         lines += check(name, todo, n_replicates)
-    lines += check("sparse", [(key, "plain", sampler("sparse")) for key in MODELS], n_replicates)
+    lines += check("sparse", [(key, "plain", sampler("sparse")) for key in SAMPLED], n_replicates)
     lines += check("wrong", [(key, "plain", wrong(key)) for key in WRONG], n_replicates)
     lines += ["", f"Took {time.process_time() - started:.0f} s of one core."]
     write("calibration", lines)

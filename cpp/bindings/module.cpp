@@ -16,6 +16,7 @@
 #include "dcomp/factor.hpp"
 #include "dcomp/mean_field.hpp"
 #include "evaluation.hpp"
+#include "laplace.hpp"
 #include "samplers.hpp"
 
 namespace dcomp::bindings {
@@ -239,6 +240,7 @@ std::vector<std::tuple<std::string, std::string>> compiled() {
   cells.emplace_back("GP", "factorise");
   for (const char* name : {"DM", "GP", "CGP"})
     for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
+  cells.emplace_back("LN", "laplace");
   return cells;
 }
 
@@ -268,6 +270,7 @@ NB_MODULE(_core, m) {
           nb::arg("power") = 1.0);
   define_kernels<float>(m);
   define_kernels<double>(m);
+  define_laplace(m);
   define_samplers(m);
   define_evaluation(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");

@@ -5,6 +5,7 @@
 #include "dcomp/kernels/collapse_sparse.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/factor.hpp"
+#include "dcomp/kernels/laplace.hpp"
 #include "dcomp/kernels/left_to_right.hpp"
 #include "dcomp/kernels/loadings.hpp"
 #include "dcomp/kernels/predict.hpp"
@@ -23,6 +24,7 @@ constexpr Kernels<T> table() {
   return {kLanes<T>,
           {&expect_documents<DirichletScores, T>, &expect_documents<GammaScores, T>,
            &expect_documents<DirichletMode, T>, &expect_documents<GammaMode, T>},
+          &laplace_documents<T>,
           &collect_feature<T>,
           &loading_row<T>,
           &log_predictive<T>,

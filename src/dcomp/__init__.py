@@ -25,11 +25,12 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp.estimators import DCA, LDA, LSA, NMF, PLSA, GaP
+    from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP
 
 __version__ = package_version()
 
 __all__ = [
+    "CTM",
     "DCA",
     "LDA",
     "LSA",
@@ -58,7 +59,7 @@ __all__ = [
 ]
 
 
-_ESTIMATORS = ("DCA", "LDA", "LSA", "NMF", "PLSA", "GaP")
+_ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP")
 
 
 def __getattr__(name: str) -> Any:

@@ -80,6 +80,37 @@ def factor(
     tol: float,
     n_threads: int,
 ) -> tuple[float, float, float, float]: ...
+def laplace(
+    corpus: Corpus,
+    Theta: _Float,
+    log_scale: _Double,
+    mu0: _Double,
+    P: _Double,
+    half_log_det_P: float,
+    eta_in: _Double,
+    eta_out: _Double,
+    c_out: _Float,
+    n: _Float,
+    max_inner: int,
+    inner_tol: float,
+    n_threads: int,
+) -> tuple[float, int, int, list[float], list[float], float]: ...
+def laplace_fold_in(
+    corpus: Corpus,
+    Theta: _Float,
+    log_scale: _Double,
+    mu0: _Double,
+    P: _Double,
+    half_log_det_P: float,
+    eta_in: _Double,
+    eta_out: _Double,
+    c_out: _Float,
+    value: _Double,
+    variance: _Double,
+    max_inner: int,
+    inner_tol: float,
+    n_threads: int,
+) -> tuple[float, int, int, list[float], list[float], float]: ...
 def special(name: str, x: _Float, out: _Float) -> None: ...
 def instruction_set() -> str: ...
 def compiled() -> list[tuple[str, str]]: ...

@@ -19,9 +19,10 @@ _MODES = {
     "factorise": ("ml",),
     "sample": ("gibbs",),
     "collapse": ("collapsed-gibbs",),
+    "laplace": ("laplace",),
 }
 _POINT_ESTIMATES = ("map", "ml")
-_DEFAULT_ORDER = ("mean-field", "collapsed-gibbs")
+_DEFAULT_ORDER = ("mean-field", "collapsed-gibbs", "laplace")
 
 
 def supported() -> dict[str, tuple[str, ...]]:

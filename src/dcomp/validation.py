@@ -17,12 +17,13 @@ from dcomp.inference import (
     ALGORITHMS,
     Algorithm,
     Keep,
+    Laplace,
     MapEM,
     MaximumLikelihood,
     MeanField,
     TemperedEM,
 )
-from dcomp.models import MODELS, Model, empirical_gamma
+from dcomp.models import MODELS, LogisticNormal, Model, empirical_gamma
 from dcomp.models.arrays import component_vector
 
 
@@ -92,6 +93,7 @@ def resolve_model(
     beta: Any = "auto",
     rho: Any = "auto",
     gamma: Any = 0.5,
+    shrinkage: Any = None,
     algorithm: str | Algorithm = "auto",
 ) -> Model:
     """A model from its name and priors; "auto" priors are learned from a start that suits the data.
@@ -100,12 +102,20 @@ def resolve_model(
     §5), a number or K numbers. beta (GP, CGP): "auto" (learned; for map the start itself, for ml
     0), a number or K numbers. rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers,
     "empirical" (BJ04 §5), or "auto" (one number for all features, learned by the samplers).
+    LN learns μ0 and Σ0 and has none of alpha, beta, rho; shrinkage: see `resolve_shrinkage`.
     """
     if not isinstance(model, str):
         return model
     key = registry.model_key(model)
     K = whole_number("n_components", n_components, 1)
     options: dict[str, Any] = {"gamma": resolve_gamma(gamma, counts)}
+    if key == LogisticNormal.key:
+        _no_meaning(key, alpha=alpha, beta=beta, rho=rho)
+        options |= {"learn_mu0": True, "learn_Sigma0": True}
+        normal = LogisticNormal.build(K, shrinkage=resolve_shrinkage(shrinkage), **options)
+        return _with_learned_gamma(normal, gamma)
+    if shrinkage is not None:
+        raise UnsupportedCombination(f"shrinkage has no meaning for model {key}; it is for LN")
     name = algorithm if isinstance(algorithm, str) else algorithm.name
     is_point = name in POINT_ALPHA
     word = _is_word("alpha", alpha, ("auto", "total-one"))
@@ -120,18 +130,47 @@ def resolve_model(
         start = float(component_vector("alpha", options["alpha"], K).sum()) / mean_length
         start = 0.0 if name == MaximumLikelihood.name else start
         options["beta"] = start if isinstance(beta, str) else beta
-    elif not isinstance(beta, str):
-        raise UnsupportedCombination(f"beta has no meaning for model {key}; leave it at 'auto'")
+    else:
+        _no_meaning(key, beta=beta)
     if key == "CGP":
         options["learn_rho"] = _is_word("rho", rho, ("auto",)) == "auto"
         options["rho"] = 0.5 if isinstance(rho, str) else rho
-    elif not isinstance(rho, str):
-        raise UnsupportedCombination(f"rho has no meaning for model {key}; leave it at 'auto'")
+    else:
+        _no_meaning(key, rho=rho)
     build: Any = MODELS[key].build
-    built: Model = build(K, **options)
+    return _with_learned_gamma(build(K, **options), gamma)
+
+
+def _no_meaning(key: str, **given: Any) -> None:
+    """An error where a prior that the model does not have was given."""
+    for name, value in given.items():
+        if not (isinstance(value, str) and value == "auto"):
+            raise UnsupportedCombination(
+                f"{name} has no meaning for model {key}; leave it at 'auto'"
+            )
+
+
+def _with_learned_gamma(model: Model, gamma: Any) -> Model:
     if isinstance(gamma, str) and gamma == "auto":
-        built = built.with_loadings(replace(built.loadings, learned=True))
-    return built
+        return model.with_loadings(replace(model.loadings, learned=True))
+    return model
+
+
+def resolve_shrinkage(shrinkage: Any) -> float | None:
+    """How far LN draws Σ0 to independent components: a number from 0 to 1, None for 0, or "auto",
+    which the scores hold as None.
+
+    >>> resolve_shrinkage("auto"), resolve_shrinkage(None), resolve_shrinkage(1)
+    (None, 0.0, 1.0)
+    """
+    if _is_word("shrinkage", shrinkage, ("auto",)) == "auto":
+        return None
+    is_number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)
+    if shrinkage is not None and not (is_number and 0 <= shrinkage <= 1):
+        raise InvalidParameter(
+            f"shrinkage must be 'auto' or a number from 0 to 1; got {shrinkage!r}"
+        )
+    return 0.0 if shrinkage is None else float(shrinkage)
 
 
 def resolve_gamma(gamma: Any, counts: Counts) -> Any:
@@ -166,9 +205,9 @@ def resolve_algorithm(
 ) -> Algorithm:
     """An algorithm from its name; "auto" is the model's default.
 
-    `loadings` is an option of mean field, the rest of the samplers: `burn_in` is half of `max_iter`
-    unless given, `start` and `anneal` say how a chain begins, and `n_draws` of the sweeps after it
-    leave draws of `draws_of`.
+    `loadings` is an option of those that climb, the rest of the samplers: `burn_in` is half of
+    `max_iter` unless given, `start` (of laplace too) and `anneal` say how a chain begins, and
+    `n_draws` of the sweeps after it leave draws of `draws_of`.
     """
     n_draws = whole_number("n_draws", n_draws, 0)
     if not n_draws and tuple(draws_of) != Keep().of:
@@ -180,27 +219,31 @@ def resolve_algorithm(
     else:
         registry.check(model, algorithm)
     of_samplers = {"burn_in": burn_in, "start": start, "anneal": anneal}
+    if isinstance(algorithm, Laplace) and start is not None:
+        algorithm = replace(algorithm, start=start)
+        del of_samplers["start"]
     given = [name for name, value in of_samplers.items() if value is not None]
-    if isinstance(algorithm, MeanField | MapEM | MaximumLikelihood | TemperedEM):
+    if isinstance(algorithm, MeanField | MapEM | MaximumLikelihood | TemperedEM | Laplace):
         if given:
             raise UnsupportedCombination(
                 f"{given[0]}= is an option of the samplers, not {algorithm.name}"
             )
         if n_draws:
+            names = [name for name in registry.supported()[model.key] if ALGORITHMS[name].samples]
+            how = f"fit by {' or '.join(names)}" if names else f"model {model.key} has no sampler"
             raise UnsupportedCombination(
-                f"n_draws= keeps draws of a sampler, and {algorithm.name} makes none: fit by gibbs "
-                "or collapsed-gibbs"
+                f"n_draws= keeps draws of a sampler, and {algorithm.name} makes none: {how}"
             )
         if loadings is None:
             return algorithm
         if isinstance(algorithm, MaximumLikelihood | TemperedEM):
             raise UnsupportedCombination(
-                f"loadings= is an option of mean-field and map, not {algorithm.name}"
+                f"loadings= is an option of mean-field, map and laplace, not {algorithm.name}"
             )
         return replace(algorithm, loadings=loadings)
     if loadings is not None:
         raise UnsupportedCombination(
-            f"loadings= is an option of mean-field and map, not {algorithm.name}"
+            f"loadings= is an option of mean-field, map and laplace, not {algorithm.name}"
         )
     sampler: Any = algorithm
     if burn_in is not None:

@@ -173,7 +173,10 @@ def test_fit_is_immutable(key, algorithm, planted):
     ],
 )
 def test_bad_options(key, algorithm, planted, options, message):
-    with pytest.raises(dcomp.InvalidParameter, match=message):
+    error = dcomp.InvalidParameter
+    if key == "LN" and "alpha" in options:
+        error, message = dcomp.UnsupportedCombination, "alpha has no meaning for model LN"
+    with pytest.raises(error, match=message):
         make(key, algorithm, **options).fit(planted[0])
 
 

@@ -67,6 +67,10 @@ class RoundedGaP(_Rounding, dcomp.GaP):
     pass
 
 
+class RoundedCTM(_Rounding, dcomp.CTM):
+    pass
+
+
 class RoundedPLSA(_Rounding, dcomp.PLSA):
     pass
 
@@ -82,13 +86,16 @@ class RoundedNMF(_Rounding, dcomp.NMF):
         RoundedPLSA(2, verbose=0, tol=1e-2),
         RoundedNMF(2, verbose=0, tol=1e-2),
         dcomp.NMF(2, loss="squared", verbose=0, tol=1e-2),
+        RoundedCTM(2, start="mean-field", verbose=0, tol=1e-2),
     ]
 )
 def test_contract_on_whole_numbers(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA, dcomp.NMF])
+@pytest.mark.parametrize(
+    "estimator", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA, dcomp.NMF, dcomp.CTM]
+)
 def test_contract_as_is(estimator):
     results = check_estimator(estimator(2, verbose=0, tol=1e-2), on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
@@ -106,7 +113,7 @@ def chain(error: BaseException | None) -> str:
     return " <- ".join(texts)
 
 
-@pytest.mark.parametrize("cls", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA, dcomp.NMF])
+@pytest.mark.parametrize("cls", [dcomp.DCA, dcomp.LDA, dcomp.GaP, dcomp.PLSA, dcomp.NMF, dcomp.CTM])
 def test_clone_pipeline_and_names(cls):
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -159,6 +166,15 @@ def test_token_lists():
         ({"algorithm": "gibbs", "loadings": "vb"}, "loadings= is an option of mean-field"),
         ({"beta": 1.0}, "beta has no meaning for model DM"),
         ({"exposure": "total"}, "exposure has no meaning for model DM"),
+        ({"model": "LN", "alpha": 0.1}, "alpha has no meaning for model LN"),
+        ({"model": "LN", "alpha": "total-one"}, "alpha has no meaning for model LN"),
+        ({"model": "LN", "rho": 0.1}, "rho has no meaning for model LN"),
+        ({"model": "LN", "exposure": "total"}, "exposure has no meaning for model LN"),
+        ({"model": "LN", "algorithm": "gibbs"}, "model LN has no algorithm 'gibbs'"),
+        ({"model": "LN", "burn_in": 3}, "burn_in= is an option of the samplers, not laplace"),
+        ({"model": "LN", "anneal": 3}, "anneal= is an option of the samplers, not laplace"),
+        ({"model": "LN", "n_draws": 3}, "laplace makes none: model LN has no sampler"),
+        ({"model": "LN", "gamma": "auto"}, "gamma='auto' is learned by gibbs"),
     ],
 )
 def test_what_does_not_exist_says_what_does(options, message):

@@ -4,6 +4,7 @@
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/collapse_pass.hpp"
 #include "dcomp/kernels/factor_pass.hpp"
+#include "dcomp/kernels/laplace_pass.hpp"
 #include "dcomp/kernels/left_to_right_pass.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
 #include "dcomp/kernels/tempered_pass.hpp"
@@ -15,6 +16,8 @@ struct Kernels {
   int lanes;
   void (*expect_documents[kPriors])(const DocumentPass<T>&, std::int64_t first, std::int64_t last,
                                     Scratch<T>&, DocumentSums&);
+  void (*laplace_documents)(const LaplacePass<T>&, std::int64_t first, std::int64_t last,
+                            LaplaceScratch<T>&, LaplaceSums&);
   void (*collect_feature)(const FeaturePass<T>&, std::int32_t j, std::int64_t begin,
                           std::int64_t end, double* sum);
   double (*loading_row)(const LoadingPass<T>&, std::int64_t j, double* log_theta);

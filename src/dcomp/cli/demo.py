@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -100,10 +100,24 @@ def _components(out: Console, fitted: Fit) -> None:
         absent = 100 * learned["rho"].mean()
         out.print(f"By the learned prior rho a component is absent from {absent:.0f} % of them.")
         return
+    if "Sigma0" in learned:
+        _correlations(out, fitted)
+        return
     alpha = learned["alpha"]
     out.print(
         f"The learned prior alpha sums to {alpha.sum():.2f}: "
         + ("a docstring has few themes." if alpha.sum() < 1 else "a docstring has many themes.")
+    )
+
+
+def _correlations(out: Console, fitted: Fit) -> None:
+    """The two components that come together most."""
+    scores: Any = fitted.model.scores
+    value = np.triu(scores.correlation(), k=1)
+    first, second = np.unravel_index(int(np.argmax(value)), value.shape)
+    out.print(
+        f"By the learned Sigma0 components {first} and {second} go together most: their "
+        f"correlation is {value[first, second]:.2f}."
     )
 
 

@@ -92,13 +92,21 @@ def fit(
             default="0.05, as for LDA; 0.5 with --blocks; 1, none, for ml and tempered-em",
         ),
     ] = None,
+    shrinkage: Annotated[
+        str | None,
+        _option(
+            "--shrinkage",
+            help="LN: how far correlations are drawn to none, a number from 0 to 1, or auto.",
+            default="0",
+        ),
+    ] = None,
     loadings: Annotated[
         str | None,
         _option(
             "--loadings",
             metavar="NAME",
-            help="mean-field: mean, map or vb; map: mean or map.",
-            default="mean",
+            help="mean-field and laplace: mean, map or vb; map: mean or map.",
+            default="mean; vb",
         ),
     ] = None,
     exposure: Exposure = None,
@@ -121,8 +129,9 @@ def fit(
         _option(
             "--start",
             metavar="NAME",
-            help="Samplers: random, or mean-field to begin near a mode.",
-            default="random",
+            help="Samplers: random, or mean-field to begin near a mode; laplace: "
+            "collapsed-gibbs, mean-field or seeded.",
+            default="random; collapsed-gibbs",
         ),
     ] = None,
     anneal: Annotated[
@@ -198,6 +207,7 @@ def fit(
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
       dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --max-iter 400 --chains 4
       dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"
+      dcomp fit corpus.jsonl -k 50 --model LN --shrinkage auto
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
     """
     source = Source(input, format, vocab, min_count, min_docs, blocks)
@@ -218,6 +228,7 @@ def fit(
         chains,
         draws,
         draws_of,
+        shrinkage,
     )
     settings.check(resume)
     target = output or resume or default_output(input)

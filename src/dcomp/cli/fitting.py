@@ -34,6 +34,7 @@ class Settings:
     chains: int | None = None
     draws: int | None = None
     draws_of: str | None = None
+    shrinkage: str | None = None
 
     def check(self, resume: Path | None) -> None:
         """Refuse early, before a large file is read: unknown names, options without effect."""
@@ -158,6 +159,7 @@ def _parts(
         beta=number_or_word(settings.beta, "auto"),
         rho=number_or_word(settings.rho, "auto"),
         gamma=number_or_word(settings.gamma, usual_gamma),
+        shrinkage=number_or_word(settings.shrinkage, None),
         algorithm=settings.algorithm or "auto",
     )
     algorithm = validation.resolve_algorithm(

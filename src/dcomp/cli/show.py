@@ -72,10 +72,7 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
             f"{len(levels)} chains: the best is kept; {fit.algorithm.objective_name} of their last "
             f"sweeps from {min(levels):,.1f} (worst) to {max(levels):,.1f} (best)"
         )
-    for name, values in priors(fit).items():
-        how = "learned" if name in fit.model.scores.learned else "given"
-        whole = f"mean {values.mean():.4g}" if name == "rho" else f"sum {values.sum():.4g}"
-        lines.append(f"{name} ({how}): {whole}, from {values.min():.3g} to {values.max():.3g}")
+    lines += [_prior(fit, name, values) for name, values in priors(fit).items()]
     if fit.model.loadings.learned:
         lines.append(f"gamma (learned): {float(fit.model.loadings.gamma):.3g} for every feature")
     capped = fit.history.rows[-1].capped
@@ -83,6 +80,15 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
         lines.append(f"held at a limit: {', '.join(capped)}")
     lines.append(_negligible(fit))
     return lines
+
+
+def _prior(fit: Fit, name: str, values: FloatArray) -> str:
+    how = "learned" if name in fit.model.scores.learned else "given"
+    if name == "Sigma0":
+        sd = np.sqrt(np.maximum(np.diag(values), 0.0))
+        return f"{name} ({how}): standard deviations from {sd.min():.3g} to {sd.max():.3g}"
+    whole = {"rho": f"mean {values.mean():.4g}, ", "mu0": ""}.get(name, f"sum {values.sum():.4g}, ")
+    return f"{name} ({how}): {whole}from {values.min():.3g} to {values.max():.3g}"
 
 
 def _negligible(fit: Fit) -> str:
@@ -141,9 +147,9 @@ def chain_levels(fit: Fit) -> list[float]:
 
 
 def priors(fit: Fit) -> dict[str, FloatArray]:
-    """The priors of the scores by name, arrays of length K."""
+    """The priors of the scores by name, arrays of length K; Sigma0 is (K, K)."""
     scores: Any = fit.model.scores
-    names = ("alpha", "beta", "rho")
+    names = ("alpha", "beta", "rho", "mu0", "Sigma0")
     return {name: getattr(scores, name) for name in names if hasattr(scores, name)}
 
 

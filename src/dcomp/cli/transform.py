@@ -74,7 +74,7 @@ def transform(
 ) -> None:
     """Write the scores of documents as a table.
 
-    A row per document, a column per component: E[m] for DM (rows sum to 1), E[l] for the
+    A row per document, a column per component: shares for DM and LN (rows sum to 1), E[l] for the
     others. Tokens of features that the fit does not know are dropped, and stderr says how many.
 
     \b

@@ -29,27 +29,31 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     model "DM": m ~ Dirichlet(α), w ~ Multinomial(L, Θm), BJ06 (4), fitted by (17)–(19);
     model "GP": l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), BJ06 (2), fitted by (13)–(16);
     model "CGP": as GP, but l_k = 0 with probability ρ_k, BJ06 (3). All three by Gibbs sampling,
-    direct (BJ06 figure 6) and collapsed (figure 7); DM and GP also by EM at the modes, C04 (14).
+    direct (BJ06 figure 6) and collapsed (figure 7); DM and GP also by EM at the modes, C04 (14);
+    model "LN": η ~ N(μ0, Σ0), m = softmax(η), B18 §7, by Laplace mean field: see CTM.
 
     Parameters
     ----------
     n_components : K, the number of components.
-    model : "DM", "GP", "CGP", a long name, or a Model object.
-    algorithm : "auto", "mean-field", "map", "gibbs", "collapsed-gibbs", or an Algorithm object.
-    alpha : "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K numbers.
+    model : "DM", "GP", "CGP", "LN", a long name, or a Model object.
+    algorithm : "auto", "mean-field", "map", "gibbs", "collapsed-gibbs", "laplace", or an Algorithm
+        object.
+    alpha : all but LN: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
+        numbers.
     beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths), a
         number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
     gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
         features, learned by the samplers).
-    loadings : treatment of Θ by mean field ("mean", "map", "vb") or map ("mean", "map"); None for
-        the default, "mean".
+    loadings : treatment of Θ by mean field and laplace ("mean", "map", "vb") or map ("mean",
+        "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
     max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
         tol, samplers run them all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
-    start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode.
+    start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; laplace:
+        "collapsed-gibbs" (the default), "mean-field" or "seeded".
     anneal : samplers: first sweeps with priors that begin stronger; 0 unless given.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
     draws_of : what a draw holds beside the priors: "scores", "loadings", "assignments" (of every
@@ -143,6 +147,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             rho=self.rho,
             gamma=self.gamma,
             algorithm=self._algorithm(),
+            **self._priors(),
         )
         algorithm = validation.resolve_algorithm(
             self._algorithm(),
@@ -183,12 +188,17 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """As the user named it; a cousin knows its own."""
         return self.algorithm
 
+    def _priors(self) -> dict[str, Any]:
+        """Priors that only a cousin has."""
+        return {}
+
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
         """Fit, then the scores of the same documents by `transform`."""
         return self.fit(X, y).transform(X, **params)
 
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
-        """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP and CGP.
+        """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP and CGP, softmax(η)
+        at the mode for LN.
 
         The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own;
         with method "sampling" (and always for CGP) by Gibbs sampling, `fit_.sample_scores`.

@@ -6,6 +6,7 @@ from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
 from dcomp.inference.gibbs import Gibbs
+from dcomp.inference.laplace import Laplace
 from dcomp.inference.map_em import MapEM
 from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
@@ -20,6 +21,7 @@ ALGORITHMS: dict[str, Any] = {  # name -> class of options
     MaximumLikelihood.name: MaximumLikelihood,
     Gibbs.name: Gibbs,
     CollapsedGibbs.name: CollapsedGibbs,
+    Laplace.name: Laplace,
 }
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Gibbs",
     "Info",
     "Keep",
+    "Laplace",
     "MapEM",
     "MaximumLikelihood",
     "MeanField",

@@ -110,7 +110,8 @@ class CollapsedGibbs:
         if self.start == "mean-field":
             begin = MeanFieldStart.of(model, observed, seed, executor)
             model = begin.model
-            scores = begin.c + model.scores.alpha.astype(np.float32)
+            prior: Any = model.scores
+            scores = begin.c + prior.alpha.astype(np.float32)
             Theta = np.ascontiguousarray(begin.weights.Theta, dtype=np.float32)
             sampler.start_from(
                 seed, scores, Theta, z, 1 if executor is None else executor.n_threads

@@ -194,7 +194,8 @@ def fold_in(
         tol,
         n_threads,
     )
-    of = model.scores.posterior_mode if mode == "maximise" else model.scores.posterior_mean
+    prior: Any = model.scores
+    of = prior.posterior_mode if mode == "maximise" else prior.posterior_mean
     scores = of(c_new, observed.total_exposure).astype(c.dtype)
     return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
 

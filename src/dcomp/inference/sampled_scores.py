@@ -7,6 +7,7 @@ The mean averages E[scores | c]; the spread is that of the draws, which mean fie
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,7 @@ def sample_scores(
         )
     shape = (observed.counts.n_docs, model.n_components)
     prior = PriorArguments.of(model, observed)
+    moments: Any = model.scores
     # No words are allocated yet: with its point mass CGP would start from scores that are all zero,
     # which no document with words can have. The first sweep has no zeros, and is not counted.
     start = replace(prior, rho=None)
@@ -76,7 +78,7 @@ def sample_scores(
         c, c_new = c_new, c
         if sweep <= burn_in:
             continue
-        mean += model.scores.posterior_mean(c, observed.total_exposure)
+        mean += moments.posterior_mean(c, observed.total_exposure)
         total += draw
         square += draw.astype(np.float64) ** 2
         zero += draw == 0

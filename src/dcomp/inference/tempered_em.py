@@ -12,7 +12,7 @@ helps; the last sweeps use all tokens at the best β.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -80,10 +80,11 @@ class TemperedEM:
     ) -> State:
         """Even scores, loadings seeded by documents."""
         model.loadings.per_feature(observed.counts.n_features)
-        if np.any(model.scores.alpha != 1) or np.any(model.loadings.gamma != 1):
+        scores: Any = model.scores
+        if np.any(scores.alpha != 1) or np.any(model.loadings.gamma != 1):
             raise InvalidParameter(
                 "tempered-em has no priors: give alpha=1 and gamma=1, or use map; got alpha = "
-                f"{model.scores.alpha[0]:g}, gamma = {np.ravel(model.loadings.gamma)[0]:g}"
+                f"{scores.alpha[0]:g}, gamma = {np.ravel(model.loadings.gamma)[0]:g}"
             )
         check_modes(model, self.loadings)
         state = seeded_state(model, observed.counts, seed, self.dtype)

@@ -10,10 +10,14 @@ from dcomp.models.conditional_gamma_poisson import (
 from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletScores
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
+from dcomp.models.logistic_normal import LogisticNormal, LogisticNormalScores
 from dcomp.models.observations import Observations
 
-MODELS: dict[str, type[DirichletMultinomial] | type[GammaPoisson]] = {
-    cls.key: cls for cls in (DirichletMultinomial, GammaPoisson, ConditionalGammaPoisson)
+MODELS: dict[str, type[DirichletMultinomial] | type[GammaPoisson] | type[LogisticNormal]] = {
+    DirichletMultinomial.key: DirichletMultinomial,
+    GammaPoisson.key: GammaPoisson,
+    ConditionalGammaPoisson.key: ConditionalGammaPoisson,
+    LogisticNormal.key: LogisticNormal,
 }
 
 __all__ = [
@@ -25,6 +29,8 @@ __all__ = [
     "DirichletScores",
     "GammaPoisson",
     "GammaScores",
+    "LogisticNormal",
+    "LogisticNormalScores",
     "Model",
     "Observations",
     "empirical_gamma",

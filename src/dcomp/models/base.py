@@ -14,14 +14,19 @@ from dcomp.models.observations import Observations
 
 
 class Scores(Protocol):
-    """A score prior: arrays of length K, and which of them a fit learns."""
+    """A score prior: its hyper-parameters, and which of them a fit learns."""
 
-    @property
-    def alpha(self) -> FloatArray: ...
     @property
     def n_components(self) -> int: ...
     @property
     def learned(self) -> tuple[str, ...]: ...
+
+
+class MomentScores(Scores, Protocol):
+    """A score prior that is conjugate to the words: all but the logistic normal (MODELS §2)."""
+
+    @property
+    def alpha(self) -> FloatArray: ...
 
     def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[scores | c]."""

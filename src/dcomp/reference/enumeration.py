@@ -7,6 +7,7 @@ There are K^tokens assignments: for tests, and for seeing what a sampler should 
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -20,7 +21,8 @@ def log_joint(model: Model, observed: Observations, c: IntArray, n: IntArray) ->
     """log p(words, z) up to terms of the words alone."""
     gamma = model.loadings.per_feature(len(n))
     blocks = observed.counts.features.blocks
-    value = float(model.scores.log_moment(c, observed.total_exposure).sum())
+    scores: Any = model.scores
+    value = float(scores.log_moment(c, observed.total_exposure).sum())
     value += float((gammaln(gamma[:, None] + n) - gammaln(gamma)[:, None]).sum())
     for g in range(observed.counts.features.n_blocks):
         members = blocks == g

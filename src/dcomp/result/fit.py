@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from dcomp import registry, validation
 from dcomp.data import Counts, FeatureSpace, as_counts
@@ -29,10 +30,11 @@ from dcomp.inference import (
 )
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
 from dcomp.inference.mean_field import FoldIn, Weights, fold_in
 from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
 from dcomp.inference.sampled_scores import SampledScores, sample_scores
-from dcomp.models import Model, Observations
+from dcomp.models import LogisticNormal, Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.loadings import column_totals
 from dcomp.result.draws import Draws
@@ -216,7 +218,10 @@ class Fit:
 
     @cached_property
     def scores(self) -> FloatingArray:
-        """E[m] or E[l] of the training documents, (I, K); of a fit by "map" their modes."""
+        """E[m] or E[l] of the training documents, (I, K); of a fit by "map" their modes, of LN
+        softmax(η) at the mode of η."""
+        if isinstance(self.model, LogisticNormal):
+            return read_only(softmax(self.state.extra["eta"], axis=1).astype(self.dtype))
         exposure = self._total_exposure
         scores: Any = self.model.scores
         if self.mode == "maximise":
@@ -286,20 +291,16 @@ class Fit:
         max_inner: int = 200,
         tol: float = 1e-4,
     ) -> FoldIn:
-        """Fixed point of each new document with the loadings given: c, scores and bound."""
+        """Fixed point of each new document with the loadings given: c, scores and bound; for LN
+        also the mode η and its variances, and the bound is none."""
         threads = LocalExecutor.from_jobs(n_jobs).n_threads
         observed = X if isinstance(X, Observations) else self.observe(X, exposure)
         weights = self.weights(n_threads=threads)
-        return fold_in(
-            self.model,
-            observed,
-            weights,
-            threads,
-            max_inner=max_inner,
-            tol=tol,
-            mode=self.mode,
-            temper=self.temper,
-        )
+        limits: Any = {"max_inner": max_inner, "tol": tol}
+        if isinstance(self.model, LogisticNormal):
+            return laplace_fold_in(self.model, observed, weights, threads, **limits)
+        how: Any = {"mode": self.mode, "temper": self.temper}
+        return fold_in(self.model, observed, weights, threads, **limits, **how)
 
     def sample_scores(
         self,
@@ -314,6 +315,10 @@ class Fit:
     ) -> SampledScores:
         """Posterior of each document's scores by Gibbs sampling with the loadings given: mean,
         standard deviation, share of exact zeros, and the draws on request (BJ04 2.1, 3.5)."""
+        if isinstance(self.model, LogisticNormal):
+            raise UnsupportedCombination(
+                "model LN has no sampler: fold_in gives the mode of the scores and its variances"
+            )
         threads = LocalExecutor.from_jobs(n_jobs).n_threads
         observed = X if isinstance(X, Observations) else self.observe(X, exposure)
         return sample_scores(
@@ -336,7 +341,8 @@ class Fit:
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> FloatingArray:
-        """Scores of new documents, (I, K): E[m] (rows sum to 1) or E[l].
+        """Scores of new documents, (I, K): E[m] (rows sum to 1) or E[l]; for LN softmax(η) at the
+        mode of η.
 
         method: "fixed-point" (fast), "sampling", or "auto": the fixed point if the model has one.
         """
@@ -360,13 +366,15 @@ class Fit:
 
     @property
     def has_fixed_point(self) -> bool:
-        """Whether the model has a mean field, and so a fast transform."""
-        return "mean-field" in registry.supported()[self.model.key]
+        """Whether the model has a fixed point for a document, and so a fast transform."""
+        names = registry.supported()[self.model.key]
+        return "mean-field" in names or "laplace" in names
 
     @property
     def has_bound(self) -> bool:
         """Whether log p(w | Θ) has a bound: there must be a mean field, and a prior."""
-        return self.has_fixed_point and not getattr(self.model.scores, "is_flat", False)
+        has_mean_field = "mean-field" in registry.supported()[self.model.key]
+        return has_mean_field and not getattr(self.model.scores, "is_flat", False)
 
     def bound(
         self,
@@ -397,13 +405,15 @@ class Fit:
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)[[row]]
         observed = self.observe(counts.rows([row]), exposure)
-        weights = self.weights()
-        folded = fold_in(self.model, observed, weights, 1, mode=self.mode, temper=self.temper)
-        if self.mode == "maximise":
+        folded = self.fold_in(observed, n_jobs=1)
+        scores: Any = self.model.scores
+        if isinstance(folded, LaplaceFoldIn):
+            e_log = folded.eta[0]
+        elif self.mode == "maximise":
             e_log = np.log(np.maximum(folded.scores[0].astype(np.float64), 1e-300))
         else:
-            e_log = self.model.scores.expected_log(folded.c, observed.total_exposure)[0]
-        return WordTable.build(observed.counts, e_log, weights)
+            e_log = scores.expected_log(folded.c, observed.total_exposure)[0]
+        return WordTable.build(observed.counts, e_log, self.weights())
 
     def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
         """The n features of largest θ in each component, within one block if given."""

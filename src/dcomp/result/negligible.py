@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc
 
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.inference import State
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.conditional_gamma_poisson import ConditionalGammaScores
 from dcomp.models.dirichlet_multinomial import DirichletScores
+from dcomp.models.logistic_normal import LogisticNormalScores
 
 # With fewer words a component is absent in BJ06 IX; a smaller share is negligible in BJ06 IV.B.
 USUAL = {"words": 0.01, "normalised": 1e-8}
@@ -45,6 +46,11 @@ class NegligibleScores:
     ) -> NegligibleScores:
         """From the counts c of a state and the exposure (I) of its documents."""
         limit = _limit(threshold, unit)
+        if unit == "normalised" and isinstance(state.model.scores, LogisticNormalScores):
+            raise UnsupportedCombination(
+                "a logistic normal score has no such probability in closed form; unit 'words' "
+                "counts by expected words"
+            )
         measure = _has_few_words if unit == "words" else _small_probability
         n_docs, K = state.c.shape
         of_document, total, zeros = np.empty(n_docs), np.zeros(K), np.zeros(K)

@@ -32,8 +32,8 @@ from dcomp.result.trace import Trace
 
 FORMAT, VERSION = "dcomp-fit", 3
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
-_SCORE_ARRAYS = ("alpha", "beta", "rho")
-_SCORE_FLAGS = ("learn_alpha", "learn_beta", "learn_rho")
+_SCORE_ARRAYS = ("alpha", "beta", "rho", "mu0", "Sigma0")
+_SCORE_FLAGS = (*(f"learn_{name}" for name in _SCORE_ARRAYS), "shrinkage")
 _EXTRA = "extra_"  # before the name of what an algorithm carries along
 
 
@@ -234,7 +234,8 @@ def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source
     wanted = {name for name in _SCORE_ARRAYS if name in cls.scores_type.__dataclass_fields__}
     if set(hyper) != wanted:
         raise InvalidFile(f"{source}: model {cls.key} needs {', '.join(sorted(wanted))}")
-    scores = cls.scores_type.build(len(arrays["alpha"]), **hyper, **manifest["scores"])
+    n_components = len(hyper["mu0" if "mu0" in wanted else "alpha"])
+    scores = cls.scores_type.build(n_components, **hyper, **manifest["scores"])
     learned = bool(manifest.get("learn_gamma", False))  # version 2 never did
     model: Model = cls(scores, DirichletLoadings(arrays["gamma"], learned))
     return model
@@ -252,6 +253,7 @@ def _check_shapes(
         and c.dtype == n.dtype
         and c.dtype in (np.float32, np.float64, np.int32)
         and ("z" not in arrays or _is_assignment(arrays["z"], c, K))
+        and (model.key != "LN" or _is_eta(arrays[f"{_EXTRA}eta"], c))
         and ("recorded_Theta" not in arrays or arrays["recorded_Theta"].shape == n.shape)
         and ("recorded_c" not in arrays or arrays["recorded_c"].shape == c.shape)
         and all(
@@ -266,6 +268,10 @@ def _check_shapes(
     )
     if not fits:
         raise InvalidFile(f"{source}: the arrays of this fit do not belong together")
+
+
+def _is_eta(eta: npt.NDArray[Any], c: npt.NDArray[Any]) -> bool:
+    return eta.dtype == np.float64 and eta.shape == c.shape
 
 
 def _is_assignment(z: npt.NDArray[Any], c: npt.NDArray[Any], K: int) -> bool:

@@ -1,0 +1,129 @@
+"""CTM, the correlated topic model: which components come together in documents, and which apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from dcomp.errors import InvalidParameter
+from dcomp.estimators.dca import DCA
+from dcomp.inference import Laplace
+from dcomp.inference.run import Callback
+
+
+class CorrelationEdge(NamedTuple):
+    """Two components, the lower number first, and their correlation."""
+
+    first: int
+    second: int
+    correlation: float
+
+
+class CTM(DCA):
+    """Correlated topic model: η ~ N(μ0, Σ0), m = softmax(η), words from Θm; B18 §7, MODELS §3.
+
+    DCA with model "LN", which learns μ0 and Σ0 by Laplace mean field, and text's own prior for the
+    loadings, γ = 0.05. Scores are softmax(η) at the mode of η; `fit_.fold_in` has η and its
+    variances. Laplace's method gives no lower bound: the history's objective need not rise in every
+    sweep.
+
+    Parameters
+    ----------
+    n_components : K, the number of components.
+    shrinkage : how far Σ0 is drawn to independent components with the same variances, from 0 to 1;
+        "auto" for the share that Σ0's own sampling error suggests.
+    gamma : prior of the loadings: a number, J numbers, or "empirical".
+    loadings : treatment of Θ: "mean", "map" or "vb"; None for the default, "vb".
+    learn_loadings : whether Θ is learned along; False holds it as it is at the start.
+    start : where the components begin: "collapsed-gibbs" (the default) or "mean-field", in a short
+        fit of LDA by these; "seeded", in single documents.
+    blocks, max_iter, tol, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in
+        DCA.
+
+    Attributes
+    ----------
+    correlation_ : (K, K), correlations between components; see `correlation_graph` for the list.
+    components_, fit_, history_, n_iter_ : as in DCA.
+
+    >>> X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
+    >>> model = CTM(2, verbose=0).fit(X)
+    >>> model.transform(X).sum(axis=1).round(5)
+    array([1., 1., 1., 1.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        shrinkage: Any = 0.0,
+        gamma: Any = 0.05,
+        loadings: str | None = None,
+        learn_loadings: bool = True,
+        start: str | None = None,
+        blocks: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_chains: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+        verbose: int = 1,
+    ) -> None:
+        super().__init__(
+            n_components,
+            model="LN",
+            gamma=gamma,
+            loadings=loadings,
+            start=start,
+            blocks=blocks,
+            max_iter=max_iter,
+            tol=tol,
+            n_chains=n_chains,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.shrinkage = shrinkage
+        self.learn_loadings = learn_loadings
+
+    def _algorithm(self) -> Laplace:
+        return Laplace(learn_loadings=bool(self.learn_loadings))
+
+    def _priors(self) -> dict[str, Any]:
+        return {"shrinkage": self.shrinkage}
+
+    @property
+    def correlation_(self) -> npt.NDArray[np.float64]:
+        """Correlations (K, K) of the components over documents, on the scale of the centred η: log
+        shares less their mean. Independent components have about −1/(K − 1) for that centring."""
+        check_is_fitted(self, "fit_")
+        scores: Any = self.fit_.model.scores
+        value: npt.NDArray[np.float64] = scores.correlation()
+        return value
+
+    def correlation_graph(self, threshold: float = 0.1) -> list[CorrelationEdge]:
+        """Pairs of components whose correlation is at least `threshold` in size, strongest first.
+
+        >>> rng = np.random.default_rng(0)
+        >>> model = CTM(3, verbose=0).fit(rng.poisson(2.0, (40, 9)))
+        >>> [edge.first < edge.second for edge in model.correlation_graph(threshold=0.0)]
+        [True, True, True]
+        """
+        if not 0 <= threshold <= 1:
+            raise InvalidParameter(f"threshold must lie in [0, 1]; got {threshold!r}")
+        value = self.correlation_
+        first, second = np.triu_indices(len(value), k=1)
+        size = np.abs(value[first, second])
+        order = np.argsort(-size, kind="stable")
+        return [
+            CorrelationEdge(int(first[p]), int(second[p]), float(value[first[p], second[p]]))
+            for p in order
+            if size[p] >= threshold
+        ]

@@ -1,0 +1,343 @@
+"""Laplace mean field for the logistic normal: B18 §7 with the corrections of MODELS §3.
+
+One sweep visits every document: Newton climbs to the mode η of log p(w, η | Θ), the fixed point of
+B18's alternation, with its covariance Σ_d (7.9); one native kernel does it and gathers the
+statistics n. Then Θ follows from n, μ0 and Σ0 from the sums over documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from dcomp import _core
+from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
+from dcomp.executors import Executor, LocalExecutor
+from dcomp.inference.base import Algorithm, FloatingArray, Info, State
+from dcomp.inference.collapsed_gibbs import CollapsedGibbs
+from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights
+from dcomp.inference.start import seeded_state
+from dcomp.models import DirichletMultinomial, DirichletScores, Model, Observations
+from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.loadings import column_totals
+from dcomp.models.logistic_normal import (
+    VARIANCE_CAP,
+    VARIANCE_FLOOR,
+    LogisticNormalScores,
+    centred,
+    centred_covariance,
+    uncorrelated,
+)
+
+# Sweeps of the Dirichlet model before a fit: for mean field its gentle phase and a little more, for
+# the sampler with as many recorded as burnt in.
+STARTS = {"collapsed-gibbs": 200, "mean-field": 40, "seeded": 0}
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """q(η_d) = N(mode, −∇²⁻¹) for every document; Θ, μ0 and Σ0 from their sums.
+
+    loadings: "mean", "map" or "vb", as in MeanField.
+    start: the first components: "collapsed-gibbs" or "mean-field" of a short fit of the Dirichlet
+    model (DM) by these; "seeded" of single documents (docs/decisions/0010).
+    learn_loadings: False holds Θ as it is at the start, and learns μ0 and Σ0 alone.
+    max_inner, inner_tol: Newton steps of one document per sweep, at most and until a step promises
+    less than tol per word.
+    learn_after: sweeps before μ0 and Σ0 are learned.
+
+    >>> Laplace(max_inner=2).name
+    'laplace'
+    """
+
+    loadings: str = "vb"
+    start: str = "collapsed-gibbs"
+    learn_loadings: bool = True
+    max_inner: int = 1
+    inner_tol: float = 1e-6
+    learn_after: int = 2
+    dtype: str = "float32"
+
+    name: ClassVar[str] = "laplace"
+    objective_name: ClassVar[str] = "Laplace objective"
+    samples: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.loadings not in TREATMENTS:
+            raise InvalidParameter(
+                f"loadings must be one of {', '.join(TREATMENTS)}; got {self.loadings!r}"
+            )
+        if self.start not in STARTS:
+            raise InvalidParameter(f"start must be one of {', '.join(STARTS)}; got {self.start!r}")
+        if self.dtype not in ("float32", "float64"):
+            raise InvalidParameter(f"dtype must be float32 or float64; got {self.dtype!r}")
+        if self.max_inner < 1:
+            raise InvalidParameter(f"max_inner must be at least 1; got {self.max_inner}")
+        for name in ("inner_tol", "learn_after"):
+            if not getattr(self, name) >= 0:
+                raise InvalidParameter(f"{name} must be at least 0; got {getattr(self, name)}")
+
+    @property
+    def min_sweeps(self) -> int:
+        """Sweeps before the stopping rule is asked."""
+        return self.learn_after + 18
+
+    def init(
+        self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
+    ) -> State:
+        """Documents at μ0; loadings by `start`."""
+        if model.loadings.learned:
+            raise UnsupportedCombination(
+                "gamma='auto' is learned by gibbs and collapsed-gibbs; laplace needs a number"
+            )
+        counts = observed.counts
+        gamma = model.loadings.per_feature(counts.n_features)
+        if self.loadings == "map" and gamma.min() < 1:
+            raise InvalidParameter(
+                "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
+                f"got gamma = {gamma.min():g} (use loadings='mean' or 'vb')"
+            )
+        scores: Any = model.scores
+        state = seeded_state(model, counts, seed, self.dtype)
+        if self.start != "seeded":
+            n = _dirichlet_n(model, observed, self.start, seed, executor or LocalExecutor(1))
+            state = replace(state, n=read_only(n.astype(self.dtype)))
+        eta = np.repeat(scores.mu0[None], counts.n_docs, axis=0)
+        return replace(state, extra={"eta": read_only(eta)})
+
+    def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
+        """One sweep: Θ from n, every document's mode, then the new n, μ0 and Σ0."""
+        features = observed.counts.features
+        weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
+        before = state.extra["eta"]  # (I, K): the documents' modes
+        eta = np.empty_like(before)
+        c = np.empty(eta.shape, dtype=self.dtype)
+        part = _Part(observed, before, eta, c)
+        how = _Climb(Normal.of(state.model), weights, self.max_inner, self.inner_tol)
+        stats = executor.map_reduce(_laplace, [part], how)
+        sweep = state.sweep + 1
+        objective = stats.value + weights.log_prior
+        if not np.isfinite(objective):
+            raise NumericalFailure(
+                f"the objective must be finite; it is {objective} in sweep {sweep}"
+            )
+        model, capped = state.model, tuple[str, ...]()
+        if state.sweep >= self.learn_after:
+            model, capped = learn_normal(model, stats)
+        inner_updates = stats.n_updates / stats.n_docs
+        info = Info(sweep, objective, stats.value, inner_updates, capped=capped)
+        new = replace(
+            state,
+            model=model,
+            c=read_only(c),
+            n=read_only(stats.n) if self.learn_loadings else state.n,
+            extra={"eta": read_only(eta)},
+            sweep=sweep,
+        )
+        return new, info
+
+    def finish(self, observed: Observations, state: State) -> State:
+        """Nothing is left over."""
+        return state
+
+
+def _dirichlet_n(
+    model: Model, observed: Observations, start: str, seed: int, executor: Executor
+) -> FloatingArray:
+    """n (J, K) of a short fit of DM with learned α: the logistic normal's own sweeps settle near
+    where they begin, and this is better than single documents (docs/algorithms/laplace.md)."""
+    K, sweeps = model.n_components, STARTS[start]
+    dirichlet = DirichletMultinomial(
+        DirichletScores.build(K, 1 / K, learn_alpha=True), model.loadings
+    )
+    algorithm: Algorithm = MeanField()
+    if start == "collapsed-gibbs":
+        algorithm = CollapsedGibbs(burn_in=sweeps // 2)
+    state = algorithm.init(dirichlet, observed, seed, executor)
+    for _ in range(sweeps):
+        state, _ = algorithm.step(observed, state, executor)
+    state = algorithm.finish(observed, state)
+    if state.recorded is None:
+        return state.n
+    # The n whose E[Θ | n] is the average over the recorded sweeps, with the totals of the last.
+    blocks = observed.counts.features.blocks
+    gamma = model.loadings.per_feature(len(blocks))[:, None]
+    totals = column_totals(state.n + gamma, blocks)[blocks]
+    return np.maximum(state.recorded.Theta / state.recorded.count * totals - gamma, 0.0)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """N(μ0, Σ0) as the kernel takes it."""
+
+    mu0: FloatArray  # (K)
+    P: FloatArray  # (K, K)
+    half_log_det: float  # of P
+
+    @classmethod
+    def of(cls, model: Model) -> Normal:
+        """From the scores of a model."""
+        scores: Any = model.scores
+        P, log_det = scores.precision()
+        return cls(np.ascontiguousarray(scores.mu0), np.ascontiguousarray(P), 0.5 * log_det)
+
+
+@dataclass(frozen=True)
+class LaplaceStats:
+    """Sums over documents, S_d = Σ_d + (η_d − μ0)(η_d − μ0)ᵀ; they add."""
+
+    n: FloatingArray  # (J, K)
+    eta: FloatArray  # (K)
+    S: FloatArray  # (K, K)
+    squares: float  # of S_d off its diagonal
+    value: float
+    n_docs: int
+    n_updates: int  # Newton steps
+
+    def __add__(self, other: LaplaceStats) -> LaplaceStats:
+        return LaplaceStats(
+            self.n + other.n,
+            self.eta + other.eta,
+            self.S + other.S,
+            self.squares + other.squares,
+            self.value + other.value,
+            self.n_docs + other.n_docs,
+            self.n_updates + other.n_updates,
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Documents with their modes: what stays where the documents are."""
+
+    observed: Observations
+    eta: FloatArray
+    eta_out: FloatArray
+    c_out: FloatingArray
+
+
+@dataclass(frozen=True)
+class _Climb:
+    """What every part of the documents is told."""
+
+    normal: Normal
+    weights: Weights
+    max_inner: int
+    inner_tol: float
+
+
+def _laplace(part: _Part, shared: _Climb, n_threads: int) -> LaplaceStats:
+    counts, weights, normal = part.observed.counts, shared.weights, shared.normal
+    K = len(normal.mu0)
+    n = np.zeros((counts.n_features, K), dtype=part.c_out.dtype)
+    value, n_updates, _, eta, S, squares = _core.laplace(
+        part.observed.corpus,
+        weights.Theta,
+        weights.log_scale,
+        normal.mu0,
+        normal.P,
+        normal.half_log_det,
+        part.eta,
+        part.eta_out,
+        part.c_out,
+        n,
+        shared.max_inner,
+        shared.inner_tol,
+        n_threads,
+    )
+    return LaplaceStats(
+        n, np.array(eta), np.reshape(S, (K, K)), squares, value, counts.n_docs, n_updates
+    )
+
+
+def learn_normal(model: Model, stats: LaplaceStats) -> tuple[Model, tuple[str, ...]]:
+    """The model with μ0 = mean η_d and Σ0 = mean S_d about the new μ0, drawn to independent
+    components by the scores' shrinkage; and whether Σ0 is at a limit (MODELS §3)."""
+    scores: Any = model.scores
+    old, mean = scores.mu0, stats.eta / stats.n_docs
+    changes: dict[str, Any] = {}
+    if scores.learn_mu0:
+        changes["mu0"] = read_only(centred(mean))
+    if not scores.learn_Sigma0:
+        return model.with_scores(**changes), ()
+    moved, off = changes.get("mu0", old) - old, mean - old
+    # S about the new μ0 from that about the old one.
+    S = stats.S / stats.n_docs - np.outer(off, moved) - np.outer(moved, off)
+    Sigma0 = centred_covariance(S + np.outer(moved, moved))
+    share = shrinkage_of(scores, Sigma0, stats)
+    Sigma0, capped = _within_limits((1 - share) * Sigma0 + share * uncorrelated(Sigma0))
+    return model.with_scores(**changes, Sigma0=read_only(Sigma0)), capped
+
+
+def shrinkage_of(scores: LogisticNormalScores, Sigma0: FloatArray, stats: LaplaceStats) -> float:
+    """As given, or the share of least expected squared error off the diagonal: the variance of
+    Σ0, from the spread of S_d, over its squared distance to `uncorrelated`."""
+    if scores.shrinkage is not None:
+        return scores.shrinkage
+    distance = _off_diagonal(Sigma0 - uncorrelated(Sigma0))
+    if stats.n_docs < 2 or distance < 1e-20:
+        return 1.0
+    spread = stats.squares / stats.n_docs - _off_diagonal(stats.S / stats.n_docs)
+    return float(np.clip(spread / (stats.n_docs - 1) / distance, 0.0, 1.0))
+
+
+def _off_diagonal(matrix: FloatArray) -> float:
+    return float((matrix**2).sum() - (np.diag(matrix) ** 2).sum())
+
+
+def _within_limits(Sigma0: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+    """Σ0 with the variances of its principal axes between floor and cap."""
+    K = len(Sigma0)
+    values, vectors = np.linalg.eigh(Sigma0 + np.full((K, K), 1 / K))
+    if values[0] >= VARIANCE_FLOOR and values[-1] <= VARIANCE_CAP:
+        return Sigma0, ()
+    values = np.clip(values, VARIANCE_FLOOR, VARIANCE_CAP)
+    return centred_covariance((vectors * values) @ vectors.T), ("Sigma0",)
+
+
+@dataclass(frozen=True)
+class LaplaceFoldIn(FoldIn):
+    """Modes of documents with the loadings given; `bound` is the objective, which is no bound."""
+
+    eta: FloatArray  # (I, K): centred, softmax(eta) = scores
+    variance: FloatArray  # (I, K): of each η_k, the diagonal of Σ_d
+
+
+def laplace_fold_in(
+    model: Model,
+    observed: Observations,
+    weights: Weights,
+    n_threads: int,
+    *,
+    max_inner: int = 200,
+    tol: float = 1e-4,
+) -> LaplaceFoldIn:
+    """The mode of each document on its own, from μ0; Newton until a step promises less than tol²
+    per word."""
+    counts, normal = observed.counts, Normal.of(model)
+    shape, dtype = (counts.n_docs, model.n_components), weights.Theta.dtype
+    eta = np.repeat(normal.mu0[None], counts.n_docs, axis=0)
+    out, variance, c = np.empty(shape), np.empty(shape), np.empty(shape, dtype=dtype)
+    value = np.empty(counts.n_docs)
+    _core.laplace_fold_in(
+        observed.corpus,
+        weights.Theta,
+        weights.log_scale,
+        normal.mu0,
+        normal.P,
+        normal.half_log_det,
+        eta,
+        out,
+        c,
+        value,
+        variance,
+        max_inner,
+        tol**2,
+        n_threads,
+    )
+    scores = softmax(out, axis=1).astype(dtype)
+    # The free shift adds its own variance 1/K to each η_k.
+    return LaplaceFoldIn(c, scores, value, out, variance - 1 / model.n_components)

@@ -1,0 +1,280 @@
+"""LN, the logistic-normal model (CTM): η ~ N(μ0, Σ0), m = softmax(η), w ~ Multinomial(L, Θm).
+
+B18 7.1; with blocks, one multinomial per block with shared scores (BJ06 IV.D). softmax(η + t) is
+softmax(η), so that one direction of η is free: η is centred here, Σ_k η_k = 0, and so are μ0 and
+Σ0, whose rows sum to 0 (MODELS §3). No component is set apart as a reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import InvalidParameter
+from dcomp.models.arrays import FloatArray, equal_fields, read_only
+from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
+from dcomp.models.observations import Observations
+from dcomp.models.words import draw_words, word_log_likelihood
+
+# Variances along the principal axes of Σ0 are kept in here.
+VARIANCE_FLOOR, VARIANCE_CAP = 1e-4, 1e4
+
+
+def centred(values: npt.ArrayLike) -> FloatArray:
+    """Each row less its mean: η with its free shift taken out.
+
+    >>> centred([1.0, 2.0, 6.0])
+    array([-2., -1.,  3.])
+    """
+    array = np.asarray(values, dtype=np.float64)
+    mean = array.mean(axis=-1, keepdims=True)
+    # What is centred but for rounding stays as it is, so that a file gives back what it was given.
+    if np.all(np.abs(mean) <= 1e-12 * np.abs(array).max(initial=0.0)):
+        return array
+    return np.asarray(array - mean)
+
+
+def centred_covariance(Sigma: npt.ArrayLike) -> FloatArray:
+    """C Σ Cᵀ with C = I − 11ᵀ/K: the covariance of the centred η.
+
+    >>> centred_covariance(np.eye(2))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    half = centred(np.asarray(Sigma, dtype=np.float64))
+    whole = centred(half.T)
+    return np.asarray((whole + whole.T) / 2)
+
+
+def uncorrelated(Sigma: FloatArray) -> FloatArray:
+    """C D C with the variances of the centred Σ: what it would be for independent components.
+
+    diag(C D C)_k = d_k (1 − 2/K) + Σd/K² is solved for the diagonal d; where that would be negative
+    0 is the nearest. Two components have nothing but a variance.
+
+    >>> Sigma = centred_covariance(np.diag([1.0, 2.0, 3.0, 4.0]))
+    >>> bool(np.allclose(uncorrelated(Sigma), Sigma))
+    True
+    """
+    K = len(Sigma)
+    if K <= 2:
+        return Sigma
+    s = np.diag(Sigma)
+    d = (s - s.sum() / (K * (K - 1))) / (1 - 2 / K)  # Σd = Σs · K/(K − 1)
+    return centred_covariance(np.diag(np.maximum(d, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticNormalScores:
+    """m = softmax(η), η ~ N(μ0, Σ0) with Σ_k η_k = 0.
+
+    shrinkage: how far a learned Σ0 is drawn to that of independent components with the same
+    variances: a number from 0 (not at all) to 1, or None for the share that its own sampling error
+    suggests.
+
+    >>> LogisticNormalScores.build(3, mu0=[0.0, 0.0, 3.0]).mu0
+    array([-1., -1.,  2.])
+    """
+
+    mu0: FloatArray  # (K)
+    Sigma0: FloatArray  # (K, K): rank K − 1
+    learn_mu0: bool = False
+    learn_Sigma0: bool = False
+    shrinkage: float | None = 0.0
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(
+        cls,
+        n_components: int,
+        mu0: npt.ArrayLike = 0.0,
+        Sigma0: npt.ArrayLike = 1.0,
+        *,
+        learn_mu0: bool = False,
+        learn_Sigma0: bool = False,
+        shrinkage: float | None = 0.0,
+    ) -> LogisticNormalScores:
+        """μ0 a number or K numbers; Σ0 a variance, K variances or a matrix; both are centred. Where
+        learned, they are the start of the learning."""
+        K = n_components
+        mean = np.array(mu0, dtype=np.float64)
+        if mean.shape not in ((), (K,)) or not np.all(np.isfinite(mean)):
+            raise InvalidParameter(
+                f"mu0 must be a finite number or one per component ({K}); got {mu0!r}"
+            )
+        if shrinkage is not None and not 0 <= shrinkage <= 1:
+            raise InvalidParameter(f"shrinkage must lie in [0, 1]; got {shrinkage!r}")
+        return cls(
+            read_only(centred(np.broadcast_to(mean, (K,)))),
+            read_only(centred_covariance(_covariance(Sigma0, K))),
+            bool(learn_mu0),
+            bool(learn_Sigma0),
+            None if shrinkage is None else float(shrinkage),
+        )
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return len(self.mu0)
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of the hyper-parameters that a fit updates."""
+        flags = {"mu0": self.learn_mu0, "Sigma0": self.learn_Sigma0}
+        return tuple(name for name, flag in flags.items() if flag)
+
+    def precision(self) -> tuple[FloatArray, float]:
+        """P (K, K), the inverse of Σ0 among centred vectors and 1 along (1, …, 1), and log |P|.
+
+        With the 1 in the free direction P has an inverse, and a centred η stays centred.
+
+        >>> P, log_det = LogisticNormalScores.build(2, Sigma0=2.0).precision()
+        >>> P.round(6).tolist(), round(log_det, 6)
+        ([[0.75, 0.25], [0.25, 0.75]], -0.693147)
+        """
+        K = self.n_components
+        values, vectors = np.linalg.eigh(self.Sigma0 + np.full((K, K), 1 / K))
+        values = np.clip(values, VARIANCE_FLOOR, VARIANCE_CAP)
+        P = (vectors / values) @ vectors.T
+        return np.asarray((P + P.T) / 2), float(-np.log(values).sum())
+
+    def correlation(self) -> FloatArray:
+        """Correlations (K, K) of the centred η under the prior.
+
+        A centred η_k is log m_k less the mean of the log shares, so that no component serves as a
+        reference. The price of centring: independent components of one variance have −1/(K − 1)
+        and not 0. A correlation is read against that, which matters where K is small.
+
+        >>> LogisticNormalScores.build(3).correlation().round(3)[0]
+        array([ 1. , -0.5, -0.5])
+        """
+        sd = np.sqrt(np.maximum(np.diag(self.Sigma0), 0.0))
+        product = np.outer(sd, sd)
+        value = np.where(product > 0, self.Sigma0 / np.maximum(product, 1e-300), 0.0)
+        np.fill_diagonal(value, 1.0)
+        return np.asarray(np.clip(value, -1.0, 1.0))
+
+    def log_density(self, m: FloatArray) -> FloatArray:
+        """log p(η) per document at η = log m centred: a density over the K − 1 free dimensions."""
+        P, log_det = self.precision()
+        delta = centred(np.log(m)) - self.mu0
+        constant = 0.5 * log_det - 0.5 * (self.n_components - 1) * np.log(2 * np.pi)
+        return np.asarray(constant - 0.5 * np.einsum("ik,kl,il->i", delta, P, delta))
+
+    def draw(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """m (I, K) from the prior."""
+        values, vectors = np.linalg.eigh(self.Sigma0)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        eta = self.mu0 + rng.standard_normal((n_docs, self.n_components)) @ root.T
+        return np.asarray(softmax(eta, axis=1))
+
+
+def _covariance(Sigma0: npt.ArrayLike, K: int) -> FloatArray:
+    """(K, K) from a variance, K variances or a matrix; an error unless it can be a covariance."""
+    value = np.array(Sigma0, dtype=np.float64)
+    if value.ndim < 2 and value.shape in ((), (K,)):
+        value = np.diag(np.broadcast_to(value, (K,)))
+    sound = value.shape == (K, K) and bool(np.all(np.isfinite(value)))
+    if not sound or not np.allclose(value, value.T, rtol=1e-6, atol=1e-9):
+        raise InvalidParameter(
+            f"Sigma0 must be a variance, one per component ({K}), or a symmetric {K} × {K} matrix "
+            f"of finite numbers; got shape {value.shape}"
+        )
+    values = np.linalg.eigvalsh(value)
+    if values[0] < -1e-8 * max(values[-1], 1e-300) or values[-1] <= 0:
+        raise InvalidParameter(
+            f"Sigma0 must be a covariance, without negative variance in any direction; found "
+            f"{values[0]:g}"
+        )
+    return value
+
+
+@dataclass(frozen=True)
+class LogisticNormal:
+    """η ~ N(μ0, Σ0), m = softmax(η), w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): B18 (7.2)–(7.4).
+
+    >>> model = LogisticNormal.build(2, Sigma0=2.0)
+    >>> model.n_components, model.key
+    (2, 'LN')
+    """
+
+    scores: LogisticNormalScores
+    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
+
+    key: ClassVar[str] = "LN"
+    long_name: ClassVar[str] = "logistic-normal"
+    has_exposure: ClassVar[bool] = False
+    scores_type: ClassVar[type[LogisticNormalScores]] = LogisticNormalScores
+
+    @classmethod
+    def build(
+        cls, n_components: int, *, gamma: npt.ArrayLike = 0.5, **scores: Any
+    ) -> LogisticNormal:
+        """The model from plain numbers: mu0, Sigma0, shrinkage and what is learned."""
+        return cls(LogisticNormalScores.build(n_components, **scores), DirichletLoadings(gamma))
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.scores.n_components
+
+    def with_scores(self, **changes: Any) -> LogisticNormal:
+        """The same model with other hyper-parameters of the scores."""
+        return replace(self, scores=replace(self.scores, **changes))
+
+    def with_loadings(self, loadings: DirichletLoadings) -> LogisticNormal:
+        """The same model with another prior of the loadings."""
+        return replace(self, loadings=loadings)
+
+    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
+        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A)."""
+        counts = observed.counts
+        return counts.log_combinatoric() if combinatoric else np.zeros(counts.n_docs)
+
+    def log_likelihood(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> FloatArray:
+        """log p(w | m, Θ) per document; without the combinatoric term, of the word sequence."""
+        words = word_log_likelihood(observed.counts, scores, Theta)
+        return words + self.log_constant(observed, combinatoric=combinatoric)
+
+    def log_joint(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> float:
+        """log p(w, η, Θ) at η = log m centred, with m = `scores` (I, K)."""
+        gamma = self.loadings.per_feature(len(Theta))
+        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
+        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
+        return float((words + self.scores.log_density(scores)).sum()) + prior
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Counts, m and Θ drawn from the model; `size` = tokens per document (and block)."""
+        if Theta is None:
+            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
+        totals = np.asarray(size, dtype=np.int64)
+        totals = totals[:, None] if totals.ndim == 1 else totals
+        totals = np.broadcast_to(totals, (len(totals), features.n_blocks))
+        m = self.scores.draw(len(totals), rng)
+        return draw_words(features, m, Theta, totals, rng), m, Theta
