@@ -55,7 +55,7 @@ def test_word_table_adds_up(fitted, planted):
 
 
 def test_no_bound_and_no_draws_are_promised(fitted, planted):
-    with pytest.raises(dcomp.UnsupportedCombination, match="needs a mean field.*LN by laplace"):
+    with pytest.raises(dcomp.UnsupportedCombination, match=r"needs a mean field.*LN by laplace"):
         fitted.bound(planted[0])
     with pytest.raises(dcomp.UnsupportedCombination, match="model LN has no sampler"):
         fitted.sample_scores(planted[0])
