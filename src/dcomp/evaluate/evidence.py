@@ -119,6 +119,8 @@ def evidence(
             "evidence needs a score prior that can be integrated out; model "
             f"{chosen.key} has none here. It works for {', '.join(WITH_EVIDENCE)}"
         )
+    if getattr(chosen.scores, "is_flat", False):
+        raise InvalidParameter("evidence needs a prior of the scores; beta must be positive, got 0")
     if exposure is not None and not chosen.has_exposure:
         raise UnsupportedCombination(
             f"exposure has no meaning for model {chosen.key}, which conditions on document lengths"

@@ -24,6 +24,7 @@ from dcomp.executors import LocalExecutor
 from dcomp.inference.sampling import score_weights
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.base import moment_scores
 from dcomp.models.totals import log_totals
 from dcomp.result import Fit
 from dcomp.validation import whole_number
@@ -132,7 +133,7 @@ def estimates(
     first, log_first = _first_weights(model, observed, len(a), Theta.shape[1])
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
     constant = model.log_constant(observed, combinatoric=False)
-    constant = constant + model.scores.log_moment(nothing, observed.total_exposure)
+    constant = constant + moment_scores(model).log_moment(nothing, observed.total_exposure)
     out = np.empty((runs, observed.counts.n_docs))
     for run in range(runs):
         _core.left_to_right(
@@ -145,7 +146,7 @@ def estimates(
             F,
             first,
             log_first,
-            0.0 if model.has_exposure else float(model.scores.alpha.sum()),
+            0.0 if model.has_exposure else float(moment_scores(model).alpha.sum()),
             particles,
             moves,
             seed,
@@ -179,4 +180,9 @@ def _check_model(model: Model) -> None:
             "left_to_right needs a score prior that can be integrated out token by token; model "
             f"{model.key} has none here. It works for {', '.join(MODELS_WITH_MOMENT)}; "
             "completion works for every model"
+        )
+    if getattr(model.scores, "is_flat", False):
+        raise UnsupportedCombination(
+            "left_to_right needs a prior of the scores, to integrate over; this fit has none "
+            "(beta = 0). completion works for every fit"
         )

@@ -102,3 +102,14 @@ class Model(Protocol):
     ) -> tuple[Counts, FloatArray, FloatArray]:
         """Draw counts, scores and Θ from the model."""
         ...
+
+
+def moment_scores(model: Model) -> MomentScores:
+    """The score prior of a model that has moments; the caller has seen to that.
+
+    >>> from dcomp.models import DirichletMultinomial
+    >>> moment_scores(DirichletMultinomial.build(2, alpha=0.5)).alpha
+    array([0.5, 0.5])
+    """
+    scores: Any = model.scores
+    return scores  # type: ignore[no-any-return]

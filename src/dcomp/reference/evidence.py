@@ -22,6 +22,7 @@ from scipy.special import logsumexp
 
 from dcomp.models import DirichletScores, Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.base import moment_scores
 from dcomp.models.totals import log_totals
 from dcomp.reference.enumeration import Posterior, log_joint
 from dcomp.reference.gibbs import Tokens, collapsed_sweep, score_ratio, tables
@@ -47,12 +48,12 @@ def exact_log_evidence(model: Model, observed: Observations) -> float:
 
 def log_urn(model: Model, c: IntArray) -> float:
     """log r(z)."""
-    return float(DirichletScores(model.scores.alpha).log_moment(c, np.zeros(len(c))).sum())
+    return float(DirichletScores(moment_scores(model).alpha).log_moment(c, np.zeros(len(c))).sum())
 
 
 def log_words(model: Model, observed: Observations, c: IntArray, n: IntArray) -> float:
     """log p(w | z): Θ integrated out."""
-    scores = float(model.scores.log_moment(c, observed.total_exposure).sum())
+    scores = float(moment_scores(model).log_moment(c, observed.total_exposure).sum())
     return log_joint(model, observed, c, n) - scores
 
 
@@ -74,7 +75,7 @@ def annealed(
 
 def draw_urn(model: Model, tokens: Tokens, n_docs: int, rng: np.random.Generator) -> IntArray:
     """z ~ r: every token follows α and the earlier tokens of its document."""
-    alpha = model.scores.alpha
+    alpha = moment_scores(model).alpha
     c = np.zeros((n_docs, len(alpha)))
     z = np.empty(len(tokens.document), dtype=np.int64)
     for t, i in enumerate(tokens.document):
@@ -98,7 +99,7 @@ def tempered_sweep(
         block = blocks == blocks[j]
         phi = (gamma[j] + n[j]) / (gamma[block].sum() + n[block].sum(axis=0))
         scores = score_ratio(model, c[i], float(observed.total_exposure[i]))
-        p = (model.scores.alpha + c[i]) ** (1 - t) * (scores * phi) ** t
+        p = (moment_scores(model).alpha + c[i]) ** (1 - t) * (scores * phi) ** t
         z[s] = rng.choice(K, p=p / p.sum())
         c[i, z[s]] += 1
         n[j, z[s]] += 1

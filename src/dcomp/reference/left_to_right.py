@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.base import moment_scores
 from dcomp.reference.gibbs import Tokens
 
 IntArray = npt.NDArray[np.int64]
@@ -51,7 +52,7 @@ def exact_log_likelihood(model: Model, observed: Observations, Theta: FloatArray
         log_moment = np.full(len(c), -np.inf)
         possible = c[:, -1] >= 0
         exposure = np.full(int(possible.sum()), observed.total_exposure[i])
-        log_moment[possible] = model.scores.log_moment(c[possible], exposure)
+        log_moment[possible] = moment_scores(model).log_moment(c[possible], exposure)
         with np.errstate(divide="ignore"):
             terms = np.log(table.ravel()) + log_moment
         out[i] = log_scale + np.logaddexp.reduce(terms)
@@ -83,7 +84,7 @@ def left_to_right(
     tokens = Tokens.of(observed.counts)
     out = model.log_constant(observed, combinatoric=False).copy()
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
-    out += model.scores.log_moment(nothing, observed.total_exposure)
+    out += moment_scores(model).log_moment(nothing, observed.total_exposure)
     for i in range(len(out)):
         cloud = _Cloud(model, float(observed.total_exposure[i]), particles)
         words = cloud.in_order(tokens.feature[tokens.document == i], Theta)
@@ -99,7 +100,7 @@ class _Cloud:
     """The particles of one document: components z of the tokens so far, their counts, weights."""
 
     def __init__(self, model: Model, exposure: float, particles: int) -> None:
-        self.scores = model.scores
+        self.scores = moment_scores(model)
         self.exposure = np.full(particles, exposure)
         self.z = np.zeros((particles, 0), dtype=np.int64)
         self.c = np.zeros((particles, model.n_components))

@@ -110,3 +110,12 @@ def test_what_it_refuses(split):
     other = SimpleNamespace(model=SimpleNamespace(key="CTM"))
     with pytest.raises(dcomp.UnsupportedCombination, match="works for DM, GP, CGP"):
         left_to_right(other, split[1])
+
+
+def test_a_fit_without_priors_is_refused():
+    X = np.random.default_rng(0).poisson(2.0, (20, 6))
+    fitted = dcomp.NMF(2, verbose=0).fit(X).fit_
+    with pytest.raises(dcomp.UnsupportedCombination, match="needs a prior of the scores"):
+        dcomp.evaluate.left_to_right(fitted, X)
+    with pytest.raises(dcomp.InvalidParameter, match="beta must be positive, got 0"):
+        dcomp.evaluate.evidence(X, 2, model="GP", alpha=1.0, beta=0.0)
