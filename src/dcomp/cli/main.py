@@ -20,11 +20,12 @@ from dcomp.cli.diagnose import diagnose
 from dcomp.cli.evaluate import evaluate
 from dcomp.cli.fit import fit
 from dcomp.cli.models import models
+from dcomp.cli.select import select
 from dcomp.cli.transform import transform
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, transform, evaluate, diagnose, models):
+for command in (demo, fit, transform, evaluate, diagnose, select, models):
     app.command()(command)
 
 

@@ -11,10 +11,12 @@ from dcomp.evaluate.mcmc import ess_bulk, ess_tail, rhat
 from dcomp.evaluate.outliers import Outliers, outliers
 from dcomp.evaluate.predictive import PredictiveCheck, Statistic, predictive_check
 from dcomp.evaluate.score_posterior import ScorePosterior, score_posterior
+from dcomp.evaluate.select import Candidate, Selection, select_components
 from dcomp.evaluate.shapes import ScoreShapes, score_shapes
 
 __all__ = [
     "Alignment",
+    "Candidate",
     "ChainAlignment",
     "Coherence",
     "Diagnostics",
@@ -26,6 +28,7 @@ __all__ = [
     "PredictiveCheck",
     "ScorePosterior",
     "ScoreShapes",
+    "Selection",
     "Statistic",
     "align",
     "align_chains",
@@ -43,4 +46,5 @@ __all__ = [
     "rhat",
     "score_posterior",
     "score_shapes",
+    "select_components",
 ]

@@ -1,0 +1,216 @@
+"""dcomp select: how many components."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dcomp.cli.common import Source, check_output, console, one_line_warnings, print_json, say
+from dcomp.cli.fitting import number_or_word
+from dcomp.cli.options import (
+    ALGORITHM_NAMES,
+    MODEL_NAMES,
+    Exposure,
+    Force,
+    Format,
+    Input,
+    Jobs,
+    Json,
+    Quiet,
+    Seed,
+    Vocab,
+)
+
+if TYPE_CHECKING:
+    from dcomp.evaluate import Selection
+
+Ks = Annotated[
+    str,
+    typer.Option(
+        "-k", metavar="KS", help="Numbers to try, with commas between; 4-10 is all from 4 to 10."
+    ),
+]
+
+
+def select(
+    input: Input,
+    ks: Ks,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help=f"{MODEL_NAMES}; see dcomp models.")
+    ] = "DM",
+    algorithm: Annotated[
+        str, typer.Option(metavar="NAME", help=f"auto, {ALGORITHM_NAMES}.")
+    ] = "auto",
+    alpha: Annotated[str, typer.Option(help="As for dcomp fit.")] = "auto",
+    beta: Annotated[str, typer.Option(help="As for dcomp fit.")] = "auto",
+    rho: Annotated[str, typer.Option(help="As for dcomp fit.")] = "auto",
+    gamma: Annotated[
+        str | None,
+        typer.Option(help="Number, empirical, or auto.", show_default="0.05; 0.5 with --blocks"),
+    ] = None,
+    exposure: Exposure = None,
+    chains: Annotated[
+        int,
+        typer.Option(min=2, help="Chains of each K; as many parts of the documents are held out."),
+    ] = 5,
+    starts: Annotated[int, typer.Option(min=1, help="Runs of each chain; the best is kept.")] = 4,
+    max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most.")] = 200,
+    tol: Annotated[float, typer.Option(min=0, help="Relative change at which a run ends.")] = 1e-4,
+    evidence: Annotated[
+        str, typer.Option(metavar="WORD", help="auto (where the corpus is small), yes or no.")
+    ] = "auto",
+    coherence: Annotated[str, typer.Option(metavar="NAME", help="npmi, umass, uci or c_v.")] = (
+        "npmi"
+    ),
+    top: Annotated[int, typer.Option(min=2, help="Top features for coherence.")] = 10,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Keep what each chain leaves; the same command then goes on."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the table, as .png, .svg or .pdf.")
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    format: Format = None,
+    vocab: Vocab = None,
+    min_count: Annotated[int, typer.Option(min=1, help="Drop features with fewer tokens.")] = 1,
+    min_docs: Annotated[int, typer.Option(min=1, help="Drop features in fewer documents.")] = 1,
+    blocks: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A block id per line, in feature order.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Choose the number of components: held-out score, evidence, coherence, stability.
+
+    For each K several chains are fitted, each without some of the documents and scored on those.
+    The smallest K whose score is within one standard error of the best is recommended, and words
+    say how sure that is.
+
+    \b
+    Example:
+      dcomp select corpus.jsonl -k 5,10,20,50 --min-docs 5
+      dcomp select corpus.jsonl -k 4-10 --keep chains --plot select.png
+    """
+    from dcomp.evaluate import select_components
+
+    numbers = read_ks(ks)
+    wanted = _evidence(evidence)
+    if plot is not None:
+        check_output(plot, force=force, inputs=(input,))
+    counts = Source(input, format, vocab, min_count, min_docs, blocks).read()
+    usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
+    try:
+        with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:
+            selection = select_components(
+                counts,
+                numbers,
+                model=model,
+                algorithm=algorithm,
+                alpha=number_or_word(alpha, "auto"),
+                beta=number_or_word(beta, "auto"),
+                rho=number_or_word(rho, "auto"),
+                gamma=number_or_word(gamma, usual_gamma),
+                exposure=exposure,
+                n_chains=chains,
+                n_starts=starts,
+                max_iter=max_iter,
+                tol=tol,
+                with_evidence=wanted,
+                measure=coherence,
+                n_top=top,
+                keep=keep,
+                random_state=seed,
+                n_jobs=jobs,
+                on_progress=show,
+            )
+    except KeyboardInterrupt:
+        if keep is None:
+            say("interrupted; with --keep FOLDER the chains that are done would have been kept")
+        else:
+            say(f"interrupted; the chains that are done are in {keep}: the same command goes on")
+        raise
+    if plot is not None:
+        _draw(selection, plot)
+    _show(selection, as_json)
+
+
+def read_ks(text: str) -> list[int]:
+    """Numbers from "4,5,8" or "4-6,8".
+
+    >>> read_ks("4-6, 8")
+    [4, 5, 6, 8]
+    """
+    from dcomp.errors import InvalidParameter
+
+    numbers: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not 1 <= first <= last:
+            raise InvalidParameter(
+                f"-k must be numbers of at least 1 with commas between, or ranges such as 4-10; "
+                f"got {part.strip()!r}"
+            )
+        numbers += range(first, last + 1)
+    return numbers
+
+
+def _evidence(word: str) -> bool | str:
+    from dcomp.errors import InvalidParameter
+
+    meaning: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+    if word not in meaning:
+        raise InvalidParameter(f"--evidence must be auto, yes or no; got {word!r}")
+    return meaning[word]
+
+
+@contextmanager
+def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar over chains on a terminal."""
+    import sys
+
+    if silent or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("chains"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("chains", total=total)
+        yield lambda done, _: bar.update(task, completed=done)
+
+
+def _draw(selection: Selection, path: Path) -> None:
+    axes = selection.plot()
+    axes[0].figure.savefig(path, dpi=120)
+
+
+def _show(selection: Selection, as_json: bool) -> None:
+    if as_json:
+        rows = [asdict(c) | {"perplexity": c.perplexity} for c in selection.candidates]
+        print_json(
+            {
+                "recommended": selection.recommended,
+                "indistinct": list(selection.indistinct),
+                "summary": selection.summary,
+                "candidates": rows,
+            }
+        )
+        return
+    out = console()
+    table, _, summary = str(selection).partition("\n\n")
+    out.print(table, soft_wrap=True)
+    out.print()
+    out.print(summary)

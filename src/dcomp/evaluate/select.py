@@ -1,0 +1,443 @@
+"""How many components: several chains for each K, one table, and a recommendation in words.
+
+The documents are cut into as many parts as there are chains. Chain c of a K is fitted to all parts
+but part c, from a start of its own, and scored by document completion on part c; so every document
+is scored once for each K, by a fit that has not seen it. Scores of two K are compared document by
+document, which takes out what makes some documents harder than others. The standard error of such a
+difference is the larger of that over documents and that over chains: chains that get stuck (MODELS
+§9) are part of the doubt.
+
+Recommended is the smallest K that is not worse than the best by more than one standard error. Other
+K that are not either are named, because the held-out score cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from dcomp import validation
+from dcomp.data import Counts, as_counts
+from dcomp.errors import InvalidParameter, MissingDependency
+from dcomp.evaluate.align import Alignment, similarity
+from dcomp.evaluate.coherence import check_measure, coherence
+from dcomp.evaluate.evidence import WITH_EVIDENCE, Evidence, evidence
+from dcomp.evaluate.plotting import axes_or_new
+from dcomp.evaluate.select_chains import ChainScore, Plan, run_chain
+from dcomp.executors import LocalExecutor
+from dcomp.models.arrays import FloatArray
+from dcomp.result.tables import top_numbers
+
+# Tokens × components × sweeps × chains that the evidence of one K may take, and of its chains.
+EVIDENCE_BUDGET, EVIDENCE_CHAINS = 1e9, 8
+_FEWEST_SWEEPS, _MOST_SWEEPS = 100, 1000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is known of one K. NaN where something could not be had."""
+
+    n_components: int
+    log_likelihood: float  # held-out, per token
+    standard_error: float  # of it, over documents
+    behind: float  # the best K's log_likelihood less this one's
+    behind_error: float  # the standard error of that difference; 0 for the best itself
+    evidence: float  # log p(w), annealed
+    evidence_error: float
+    evidence_is_sound: bool  # whether it may be compared; else it is a lower bound
+    coherence: float  # mean over components and chains
+    exclusivity: float
+    stability: float  # agreement of aligned components between chains, 1 for equal ones
+    converged: float  # share of chains whose stopping rule was met; NaN for samplers
+
+    @property
+    def perplexity(self) -> float:
+        """exp(−log_likelihood)."""
+        return float(np.exp(-self.log_likelihood))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A recommendation for K, and what it rests on."""
+
+    candidates: tuple[Candidate, ...]  # by K
+    recommended: int
+    indistinct: tuple[int, ...]  # K within one standard error of the best, the recommended first
+    measure: str  # of coherence
+    notes: tuple[str, ...]
+
+    @property
+    def best(self) -> Candidate:
+        """The K of the highest held-out score."""
+        return min(self.candidates, key=lambda candidate: candidate.behind)
+
+    @property
+    def table(self) -> Any:
+        """One row per K, a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependency(
+                "the table is a DataFrame and needs pandas, which is not installed: "
+                'pip install "dcomp[frames]" (`candidates` has the same numbers)'
+            ) from None
+        rows = [
+            asdict(candidate) | {"perplexity": candidate.perplexity}
+            for candidate in self.candidates
+        ]
+        return pd.DataFrame(rows).set_index("n_components")
+
+    @property
+    def summary(self) -> str:
+        """The recommendation in words, and how sure it is."""
+        return " ".join([*_verdict(self), *_second_opinions(self), *self.notes])
+
+    def plot(self, axes: Any = None) -> Any:
+        """Four panels over K: held-out score and evidence with error bars, coherence and
+        exclusivity, stability. `axes` may be four axes of your own; they are returned."""
+        axes = _four_axes() if axes is None else np.ravel(axes)
+        K = [candidate.n_components for candidate in self.candidates]
+        panels = (
+            ("held-out log-likelihood per token", ("log_likelihood",), "behind_error"),
+            ("log evidence", ("evidence",), "evidence_error"),
+            (f"coherence ({self.measure}), exclusivity", ("coherence", "exclusivity"), None),
+            ("stability across chains", ("stability",), None),
+        )
+        for axis, (title, names, error) in zip(axes, panels, strict=True):
+            for name in names:
+                values = [getattr(candidate, name) for candidate in self.candidates]
+                bars = error and [getattr(candidate, error) for candidate in self.candidates]
+                axis.errorbar(K, values, yerr=bars, marker="o", capsize=3, label=name)
+            axis.axvline(self.recommended, color="grey", linestyle=":")
+            axis.set(title=title, xlabel="components", xticks=K)
+            if len(names) > 1:
+                axis.legend()
+        return axes
+
+    def __str__(self) -> str:
+        head = f"{'K':>5}{'per token':>12}{'behind':>18}{'evidence':>20}"
+        lines = [head + f"{self.measure:>9}{'exclusive':>11}{'stable':>8}"]
+        for c in self.candidates:
+            sign = "" if c.evidence_is_sound else "≥ "
+            shown = (
+                "–" if np.isnan(c.evidence) else f"{sign}{c.evidence:,.0f} ± {c.evidence_error:.0f}"
+            )
+            lines.append(
+                f"{c.n_components:>5}{c.log_likelihood:>12.4f}"
+                f"{f'{c.behind:.4f} ± {c.behind_error:.4f}':>18}{shown:>20}"
+                f"{c.coherence:>9.3f}{c.exclusivity:>11.3f}{c.stability:>8.2f}"
+            )
+        return "\n".join([*lines, "", self.summary])
+
+
+def select_components(
+    X: Any,
+    ks: Sequence[int],
+    *,
+    model: str = "DM",
+    algorithm: str = "auto",
+    alpha: Any = "auto",
+    beta: Any = "auto",
+    rho: Any = "auto",
+    gamma: Any = 0.5,
+    blocks: Any = None,
+    exposure: Any = None,
+    n_chains: int = 5,
+    n_starts: int = 4,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    with_evidence: bool | str = "auto",
+    measure: str = "npmi",
+    n_top: int = 10,
+    keep: str | Path | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Selection:
+    """Choose the number of components among `ks`.
+
+    n_chains: chains of each K, and parts into which the documents are cut.
+    n_starts: runs of each chain, of which the one that ended highest is kept.
+    with_evidence: whether to estimate log p(w) of each K by annealing; "auto" where the corpus is
+    small enough.
+    measure, n_top: of coherence, of the n_top heaviest features.
+    keep: a folder for what each chain leaves; chains that are there already are not run again, so
+    that a selection that was stopped goes on.
+    n_jobs: chains at a time; None for all cores. The answer does not depend on it.
+    on_progress: called with the number of chains done, and of all.
+    The other parameters are those of `dcomp.DCA`.
+
+    >>> from dcomp.models import DirichletMultinomial
+    >>> truth = DirichletMultinomial.build(2, alpha=0.1, gamma=0.1)
+    >>> features = Counts.from_matrix(np.ones((1, 30))).features
+    >>> counts, *_ = truth.simulate(features, np.full(60, 80), np.random.default_rng(0))
+    >>> select_components(counts, [1, 2], n_chains=2, with_evidence=False).recommended
+    2
+    """
+    counts = as_counts(X) if blocks is None else as_counts(X).with_blocks(blocks)
+    plan = Plan.build(
+        counts,
+        exposure,
+        model=model,
+        algorithm=algorithm,
+        priors={"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma},
+        n_chains=validation.whole_number("n_chains", n_chains, 2),
+        n_starts=validation.whole_number("n_starts", n_starts, 1),
+        max_iter=validation.whole_number("max_iter", max_iter, 1),
+        tol=tol,
+        seed=validation.resolve_seed(random_state),
+        keep=None if keep is None else Path(keep),
+    )
+    numbers = _checked(ks)
+    measure = check_measure(measure)
+    validation.whole_number("n_top", n_top, 2)
+    if with_evidence not in (True, False, "auto"):
+        raise InvalidParameter(
+            f"with_evidence must be True, False or 'auto'; got {with_evidence!r}"
+        )
+    threads = LocalExecutor.from_jobs(n_jobs).n_threads
+    found = {
+        K: _OfOneK.build(scores, counts, measure, n_top)
+        for K, scores in _all_chains(plan, numbers, threads, on_progress)
+    }
+    evidences, notes = _evidences(plan, numbers, with_evidence, threads)
+    return _conclude(found, evidences, plan, measure, notes)
+
+
+def _checked(ks: Sequence[int]) -> list[int]:
+    numbers = sorted({validation.whole_number("each of ks", K, 1) for K in ks})
+    if not numbers:
+        raise InvalidParameter("ks must name at least one number of components; it is empty")
+    return numbers
+
+
+def _all_chains(
+    plan: Plan,
+    numbers: Sequence[int],
+    n_threads: int,
+    on_progress: Callable[[int, int], None] | None,
+) -> Iterator[tuple[int, list[ChainScore]]]:
+    """The chains of each K in turn; those of later K are under way meanwhile.
+
+    One thread per chain, because chains share nothing; an interrupt lets those under way end.
+    """
+    done, lock = 0, Lock()
+
+    def work(K: int, chain: int) -> ChainScore:
+        nonlocal done
+        score = run_chain(plan, K, chain)
+        with lock:
+            done += 1
+            if on_progress is not None:
+                on_progress(done, len(numbers) * plan.n_chains)
+        return score
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        tasks: dict[int, list[Future[ChainScore]]] = {
+            K: [pool.submit(work, K, chain) for chain in range(plan.n_chains)] for K in numbers
+        }
+        try:
+            for K in numbers:
+                yield K, [task.result() for task in tasks.pop(K)]
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+@dataclass(frozen=True)
+class _OfOneK:
+    """The chains of one K, put together."""
+
+    per_document: FloatArray  # (I): held-out, summed over tokens
+    tokens: FloatArray  # (I)
+    coherence: float
+    exclusivity: float
+    stability: float
+    converged: float
+
+    @classmethod
+    def build(cls, scores: list[ChainScore], counts: Counts, measure: str, n_top: int) -> _OfOneK:
+        per_document, tokens = np.zeros(counts.n_docs), np.zeros(counts.n_docs)
+        for score in scores:
+            per_document[score.documents] = score.per_document
+            tokens[score.documents] = score.tokens
+        features, n_top = counts.features, min(n_top, counts.n_features)
+        coherent, exclusive = [], []
+        for score in scores:
+            top = top_numbers(score.Theta, features, n_top)
+            share = score.Theta / np.maximum(score.Theta.sum(axis=1, keepdims=True), 1e-300)
+            exclusive.append(float(np.take_along_axis(share.T, top, axis=1).mean()))
+            if n_top >= 2:
+                found = coherence([row.tolist() for row in top], counts, measure, n_top)
+                coherent.append(found.mean)
+        K = scores[0].Theta.shape[1]
+        return cls(
+            per_document,
+            tokens,
+            float(np.mean(coherent)) if coherent else float("nan"),
+            float(np.mean(exclusive)),
+            _stability(scores, counts) if K > 1 else float("nan"),
+            float(np.mean([score.converged for score in scores])),
+        )
+
+
+def _stability(scores: list[ChainScore], counts: Counts) -> float:
+    """The mean agreement of two chains' components, once matched."""
+    Thetas = [score.Theta.astype(np.float64) for score in scores]
+    return float(
+        np.mean(
+            [
+                Alignment.of(similarity(a, b, counts.features.blocks)).agreement
+                for a, b in combinations(Thetas, 2)
+            ]
+        )
+    )
+
+
+def _evidences(
+    plan: Plan, numbers: Sequence[int], wanted: bool | str, n_threads: int
+) -> tuple[dict[int, Evidence], tuple[str, ...]]:
+    """The annealed evidence of each K, where it is wanted and can be had; else why not."""
+    if wanted is False:
+        return {}, ()
+    if plan.model not in WITH_EVIDENCE:
+        return {}, (f"Model {plan.model} has no evidence by annealing.",)
+    tokens = plan.counts.n_tokens
+    sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}
+    if wanted == "auto" and min(sweeps.values()) < _FEWEST_SWEEPS:
+        return {}, ("The corpus is too large for an estimate of the evidence.",)
+    found = {
+        K: evidence(
+            plan.counts,
+            K,
+            model=plan.model,
+            exposure=plan.exposure,
+            **plan.priors,
+            n_sweeps=int(np.clip(sweeps[K], _FEWEST_SWEEPS, _MOST_SWEEPS)),
+            n_chains=EVIDENCE_CHAINS,
+            random_state=plan.seed,
+            n_jobs=n_threads,
+        )
+        for K in numbers
+    }
+    return found, ()
+
+
+def _conclude(
+    found: dict[int, _OfOneK],
+    evidences: dict[int, Evidence],
+    plan: Plan,
+    measure: str,
+    notes: tuple[str, ...],
+) -> Selection:
+    best = max(found, key=lambda K: found[K].per_document.sum())
+    candidates = []
+    for K, one in found.items():
+        estimate = evidences.get(K)
+        behind, error = _difference(found[best], one, plan.parts)
+        candidates.append(
+            Candidate(
+                K,
+                *_ratio(one.per_document, one.tokens),
+                behind,
+                error,
+                float("nan") if estimate is None else estimate.log_evidence,
+                float("nan") if estimate is None else estimate.standard_error,
+                estimate is not None and not _is_bound(estimate),
+                one.coherence,
+                one.exclusivity,
+                one.stability,
+                one.converged,
+            )
+        )
+    near = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
+    return Selection(tuple(candidates), near[0], near, measure, notes)
+
+
+def _is_bound(estimate: Evidence) -> bool:
+    """Whether too few chains carry the estimate: then it is a lower bound only."""
+    return estimate.effective_sample_size < 0.25 * len(estimate.per_chain)
+
+
+def _ratio(per_document: FloatArray, tokens: FloatArray) -> tuple[float, float]:
+    """Σ log p / Σ tokens, and its standard error over documents."""
+    total, used = tokens.sum(), int((tokens > 0).sum())
+    mean = float(per_document.sum() / total)
+    residual = per_document - mean * tokens
+    return mean, float(np.sqrt((residual**2).sum() * used / max(used - 1, 1)) / total)
+
+
+def _difference(best: _OfOneK, one: _OfOneK, parts: list[Any]) -> tuple[float, float]:
+    """How far a K is behind per token, and the standard error: over documents, or over chains
+    where that is larger."""
+    if best is one:
+        return 0.0, 0.0
+    gap = best.per_document - one.per_document
+    mean, over_documents = _ratio(gap, best.tokens)
+    by_chain = np.array([gap[part].sum() / max(best.tokens[part].sum(), 1.0) for part in parts])
+    over_chains = float(by_chain.std(ddof=1) / np.sqrt(len(parts)))
+    return mean, max(over_documents, over_chains)
+
+
+def _verdict(selection: Selection) -> Iterator[str]:
+    best, chosen, near = selection.best, selection.recommended, selection.indistinct
+    ks = [candidate.n_components for candidate in selection.candidates]
+    yield f"Recommended: {chosen} component{'s' * (chosen > 1)}."
+    if len(ks) == 1:
+        yield "It is the only number that was tried."
+        return
+    if len(near) == 1:
+        rest = [c for c in selection.candidates if c.n_components != chosen]
+        closest = min(rest, key=lambda c: c.behind / max(c.behind_error, 1e-300))
+        size = closest.behind / max(closest.behind_error, 1e-300)
+        sure = "clearly" if size >= 2 else "but not by much"
+        yield (
+            f"Its held-out score is the best, {sure}: {closest.n_components} comes nearest, "
+            f"{closest.behind:.4f} ± {closest.behind_error:.4f} per token behind."
+        )
+    else:
+        names = ", ".join(map(str, near[:-1])) + f" and {near[-1]}"
+        yield (
+            f"The data cannot tell between {names}: the held-out score is highest at "
+            f"{best.n_components}, and the others are within one standard error of it; {chosen} is "
+            "the smallest of them."
+        )
+    if ks[-1] in near:
+        yield f"{ks[-1]} is the largest number that was tried: more may be as good, or better."
+
+
+def _second_opinions(selection: Selection) -> Iterator[str]:
+    known = [c for c in selection.candidates if not np.isnan(c.evidence)]
+    if known:
+        top = max(known, key=lambda c: c.evidence)
+        if all(c.evidence_is_sound for c in known):
+            agrees = "too" if top.n_components == selection.recommended else "instead"
+            yield f"The evidence is highest at {top.n_components}{', ' + agrees}."
+        else:
+            yield (
+                f"The evidence is highest at {top.n_components}, but the annealing was too short "
+                "for this corpus: those numbers are lower bounds, and decide nothing."
+            )
+    stability = {c.n_components: c.stability for c in selection.candidates}[selection.recommended]
+    if not np.isnan(stability) and stability < 0.5:
+        yield (
+            f"Chains of {selection.recommended} components agree little (stability "
+            f"{stability:.2f}): read its components with care."
+        )
+
+
+def _four_axes() -> Any:
+    axes_or_new_figure = axes_or_new()  # says what to install where matplotlib is missing
+    figure = axes_or_new_figure.figure
+    axes_or_new_figure.remove()
+    figure.set_size_inches(10, 7)
+    axes = figure.subplots(2, 2).ravel()
+    figure.set_layout_engine("constrained")
+    return axes

@@ -1,0 +1,168 @@
+"""One chain of one K of a selection: fitted to most documents, scored on the rest, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp import registry, validation
+from dcomp.data import Counts
+from dcomp.errors import ConvergenceWarning, InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.evaluate.heldout import completion
+from dcomp.inference.start import generator
+from dcomp.models.arrays import FloatArray
+from dcomp.result import fit
+from dcomp.result.atomic import atomic_write
+from dcomp.result.fit import chain_seeds
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What all chains of a selection share."""
+
+    counts: Counts
+    exposure: Any  # None, "total", or (I, …) numbers
+    model: str  # key
+    algorithm: str
+    priors: dict[str, Any]
+    n_chains: int
+    n_starts: int
+    max_iter: int
+    tol: float
+    seed: int
+    keep: Path | None
+
+    @classmethod
+    def build(
+        cls, counts: Counts, exposure: Any, *, model: str, algorithm: str, **rest: Any
+    ) -> Plan:
+        """Checked before anything runs."""
+        if not isinstance(model, str):
+            raise InvalidParameter(f"model must be a name here; got {type(model).__name__}")
+        key = registry.model_key(model)
+        name = registry.algorithm_name(key, algorithm)
+        if exposure is not None and not isinstance(exposure, str):
+            exposure = np.asarray(exposure)
+        plan = cls(counts, exposure, key, name, **rest)
+        if counts.n_docs < 2 * plan.n_chains:
+            raise InvalidCounts(
+                f"{plan.n_chains} chains need at least {2 * plan.n_chains} documents to hold some "
+                f"out for each; there are {counts.n_docs}"
+            )
+        if plan.keep is not None and not plan.keep.is_dir():
+            if plan.keep.exists():
+                raise NotADirectoryError(f"{plan.keep} is a file; a folder is needed")
+            plan.keep.mkdir(parents=True)
+        return plan
+
+    @cached_property
+    def parts(self) -> list[Numbers]:
+        """The documents that each chain is scored on, a random cut."""
+        order = generator(self.seed, purpose=7).permutation(self.counts.n_docs)
+        return [np.sort(part) for part in np.array_split(order, self.n_chains)]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the counts and all settings: what is kept belongs to these alone."""
+        settings = replace(self, keep=None)
+        words = {
+            name: value.tolist() if isinstance(value, np.ndarray) else repr(value)
+            for name, value in vars(settings).items()
+            if name not in ("counts", "keep")
+        }
+        text = json.dumps([self.counts.fingerprint(), words], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def exposure_of(self, documents: Numbers) -> Any:
+        """Of some documents."""
+        is_array = isinstance(self.exposure, np.ndarray)
+        return self.exposure[documents] if is_array else self.exposure
+
+
+@dataclass(frozen=True, eq=False)
+class ChainScore:
+    """What a chain leaves: its held-out scores and its components."""
+
+    documents: Numbers  # those held out
+    per_document: FloatArray  # log p(w₂ | w₁) of each, summed over tokens
+    tokens: FloatArray
+    Theta: npt.NDArray[np.float32]  # (J, K)
+    converged: float  # NaN for a sampler
+
+
+def run_chain(plan: Plan, K: int, chain: int) -> ChainScore:
+    """Fit and score, or read what was kept of an earlier run."""
+    path = None if plan.keep is None else plan.keep / f"K{K}-chain{chain}.npz"
+    if path is not None and path.exists():
+        return _read(path, plan)
+    score = _fit_and_score(plan, K, chain)
+    if path is not None:
+        _write(path, plan, score)
+    return score
+
+
+def _fit_and_score(plan: Plan, K: int, chain: int) -> ChainScore:
+    held = plan.parts[chain]
+    others = np.setdiff1d(np.arange(plan.counts.n_docs), held)
+    train, test = plan.counts.rows(others), plan.counts.rows(held)
+    model = validation.resolve_model(plan.model, train, K, algorithm=plan.algorithm, **plan.priors)
+    algorithm = validation.resolve_algorithm(plan.algorithm, model, max_iter=plan.max_iter)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the table has a column for it
+        fitted = fit(
+            train,
+            model,
+            algorithm,
+            exposure=plan.exposure_of(others),
+            max_iter=plan.max_iter,
+            tol=plan.tol,
+            n_chains=plan.n_starts,
+            n_jobs=1,
+            seed=chain_seeds(plan.seed, plan.n_chains)[chain],
+        )
+    scored = completion(fitted, test, exposure=plan.exposure_of(held), seed=plan.seed, n_jobs=1)
+    return ChainScore(
+        held,
+        scored.per_document,
+        scored.tokens,
+        np.asarray(fitted.Theta, dtype=np.float32),
+        float("nan") if algorithm.samples else float(fitted.converged),
+    )
+
+
+def _write(path: Path, plan: Plan, score: ChainScore) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, fingerprint=np.array(plan.fingerprint), **vars(score))
+    with atomic_write(path) as stream:
+        stream.write(buffer.getbuffer())
+
+
+def _read(path: Path, plan: Plan) -> ChainScore:
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            owner = str(kept["fingerprint"])
+            score = ChainScore(
+                kept["documents"],
+                kept["per_document"],
+                kept["tokens"],
+                kept["Theta"],
+                float(kept["converged"]),
+            )
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise InvalidFile(f"{path}: not what a selection keeps ({error}); remove it") from None
+    if owner != plan.fingerprint:
+        raise InvalidFile(
+            f"{path}: kept by a selection of other counts or settings; give another folder"
+        )
+    return score

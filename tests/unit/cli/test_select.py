@@ -1,0 +1,49 @@
+"""dcomp select."""
+
+import json
+
+import pytest
+
+
+def test_select_shows_a_table_and_words(run, corpus):
+    shown = run("select", corpus, "-k", "1-3", "--chains", 3, "--starts", 1)
+    assert shown.code == 0
+    assert shown.err == ""
+    assert "Recommended: 2 components." in shown.out
+    assert shown.out.splitlines()[0].split()[:2] == ["K", "per"]
+
+
+def test_select_json_and_picture(run, corpus, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    words = ("-k", "1,2", "--chains", 2, "--starts", 1, "--evidence", "no", "--json")
+    shown = run("select", corpus, *words, "--plot", "k.png", "--keep", "kept")
+    record = json.loads(shown.out)
+    assert record["recommended"] == 2
+    assert [row["n_components"] for row in record["candidates"]] == [1, 2]
+    assert record["candidates"][0]["evidence"] is None
+    assert (tmp_path / "k.png").stat().st_size > 1000
+    assert len(list((tmp_path / "kept").iterdir())) == 4
+    again = run("select", corpus, *words, "--keep", "kept")
+    assert json.loads(again.out) == record
+    taken = run("select", corpus, *words, "--plot", "k.png")
+    assert taken.code == 1
+    assert "--force" in taken.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-k", "two"), "-k must be numbers of at least 1 with commas between"),
+        (("-k", "5-2"), "got '5-2'"),
+        (("-k", "0"), "got '0'"),
+        (("-k", "2", "--evidence", "maybe"), "--evidence must be auto, yes or no"),
+        (("-k", "2", "--coherence", "pmi2"), "measure must be one of"),
+        (("-k", "2", "--model", "LSA"), "there is no model 'LSA'"),
+        ((), "Missing option '-k'"),
+    ],
+)
+def test_wrong_usage(run, corpus, words, message):
+    shown = run("select", corpus, *words)
+    assert shown.code == 2
+    assert message in shown.err
+    assert len(shown.err.splitlines()) == 1

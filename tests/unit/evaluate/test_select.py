@@ -1,0 +1,227 @@
+"""Choosing K: what is recommended, in which words, and that a stopped selection goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.data import Counts
+from dcomp.evaluate import select, select_chains, select_components
+from dcomp.evaluate.select import Candidate, Selection, _OfOneK
+from dcomp.models import DirichletMultinomial, GammaPoisson
+
+QUICK = {"with_evidence": False, "gamma": 0.05, "n_jobs": 2}
+
+
+def planted_counts(K, seed, n_docs=400, n_features=300, length=100):
+    truth = DirichletMultinomial.build(K, alpha=0.1, gamma=0.05)
+    features = Counts.from_matrix(np.ones((1, n_features), int)).features
+    rng = np.random.default_rng(seed)
+    return truth.simulate(features, np.full(n_docs, length), rng)[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_eight_planted_components_are_found(seed):
+    """Ten seeds of ten within 7 to 9."""
+    counts = planted_counts(8, seed)
+    found = select_components(counts, [4, 6, 7, 8, 9, 10, 12], random_state=seed, **QUICK)
+    assert found.recommended in (7, 8, 9)
+    assert found.recommended == min(found.indistinct)
+    assert [c.n_components for c in found.candidates] == [4, 6, 7, 8, 9, 10, 12]
+    far = found.candidates[0]
+    assert far.behind > 5 * far.behind_error  # four are too few, beyond doubt
+
+
+def test_the_table_and_its_parts():
+    counts = planted_counts(3, 0, n_docs=80, n_features=40)
+    found = select_components(counts, [3, 1, 2, 3], n_chains=4, n_starts=2, **QUICK)
+    assert found.recommended == 3
+    table = found.table
+    assert table.index.tolist() == [1, 2, 3]
+    assert table.loc[3, "behind"] == 0
+    assert (table["log_likelihood"] == -np.log(table["perplexity"])).all()
+    assert np.isnan(table.loc[1, "stability"])  # one component cannot disagree
+    assert table.loc[3, "stability"] > 0.8
+    assert table.loc[3, "exclusivity"] > table.loc[1, "exclusivity"] * 0
+    assert table["evidence"].isna().all()
+    assert (table["converged"] > 0).all()
+    assert "Recommended: 3 components." in found.summary
+    assert "3 is the largest number that was tried" in found.summary
+    assert len(str(found).splitlines()) == 6
+    # Every document is scored once, by fits that have not seen it: the unigram model is chain-wise.
+    direct = 0.0
+    plan = select_chains.Plan.build(
+        counts,
+        None,
+        model="DM",
+        algorithm="auto",
+        priors={"alpha": "auto", "beta": "auto", "rho": "auto", "gamma": 0.05},
+        n_chains=4,
+        n_starts=2,
+        max_iter=200,
+        tol=1e-4,
+        seed=0,
+        keep=None,
+    )
+    assert np.array_equal(np.sort(np.concatenate(plan.parts)), np.arange(80))
+    tokens = 0.0
+    for part in plan.parts:
+        others = np.setdiff1d(np.arange(80), part)
+        p = counts.rows(others).feature_totals + 0.05
+        _, second = dcomp.data.halves(counts.rows(part), 0.5, 0)
+        direct += second.feature_totals @ np.log(p / p.sum())
+        tokens += second.n_tokens
+    assert table.loc[1, "log_likelihood"] == pytest.approx(direct / tokens, rel=1e-4)
+
+
+def test_the_number_of_threads_changes_nothing():
+    counts = planted_counts(2, 1, n_docs=40, n_features=30)
+    options = {**QUICK, "n_chains": 3, "n_starts": 1}
+    one, four = (
+        select_components(counts, [1, 2], **options | {"n_jobs": n}).candidates for n in (1, 4)
+    )
+    np.testing.assert_equal([vars(c) for c in one], [vars(c) for c in four])
+
+
+def test_a_selection_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    counts = planted_counts(2, 2, n_docs=40, n_features=30)
+    options = {**QUICK, "n_chains": 3, "n_starts": 1, "n_jobs": 1}
+    whole = select_components(counts, [1, 2], **options)
+    calls, real = [], select_chains._fit_and_score
+
+    def counting(plan, K, chain):
+        calls.append((K, chain))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(plan, K, chain)
+
+    monkeypatch.setattr(select_chains, "_fit_and_score", counting)
+    folder = tmp_path / "chains"
+    with pytest.raises(KeyboardInterrupt):
+        select_components(counts, [1, 2], keep=folder, **options)
+    kept = sorted(path.name for path in folder.iterdir())
+    assert kept[:3] == ["K1-chain0.npz", "K1-chain1.npz", "K1-chain2.npz"]
+    monkeypatch.setattr(select_chains, "_fit_and_score", real)
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    again = select_components(counts, [1, 2], keep=folder, **options)
+    np.testing.assert_equal(
+        [vars(c) for c in again.candidates], [vars(c) for c in whole.candidates]
+    )
+    assert all(path.stat().st_mtime_ns == then for path, then in before.items())
+    with pytest.raises(dcomp.InvalidFile, match="of other counts or settings"):
+        select_components(counts, [1, 2], keep=folder, **options | {"gamma": 0.1})
+    (folder / "K1-chain0.npz").write_bytes(b"half a file")
+    with pytest.raises(dcomp.InvalidFile, match="not what a selection keeps"):
+        select_components(counts, [1, 2], keep=folder, **options)
+
+
+def test_evidence_stands_beside_it():
+    counts = planted_counts(2, 3, n_docs=30, n_features=20, length=30)
+    options = {"gamma": 0.1, "alpha": 0.2, "n_chains": 2, "n_starts": 1}
+    found = select_components(counts, [1, 2, 3], **options)
+    values = {c.n_components: c.evidence for c in found.candidates}
+    assert values[2] > values[1] + 10
+    assert all(c.evidence_error < 5 for c in found.candidates)
+    assert "The evidence is highest at" in found.summary
+
+
+def test_a_corpus_too_large_for_evidence_says_so(monkeypatch):
+    counts = planted_counts(2, 4, n_docs=20, n_features=20)
+    monkeypatch.setattr(select, "EVIDENCE_BUDGET", 1e3)
+    found = select_components(counts, [1, 2], n_chains=2, n_starts=1)
+    assert np.isnan([c.evidence for c in found.candidates]).all()
+    assert "too large for an estimate of the evidence" in found.summary
+
+
+def test_gamma_poisson_with_an_exposure_per_document():
+    truth = GammaPoisson.build(2, alpha=0.3, beta=0.02, gamma=0.1)
+    features = Counts.from_matrix(np.ones((1, 30), int)).features
+    e = np.linspace(0.5, 2, 60)
+    counts, *_ = truth.simulate(features, e, np.random.default_rng(5))
+    options = {"model": "GP", "n_chains": 3, "n_starts": 2, **QUICK}
+    assert select_components(counts, [1, 2], exposure=e, **options).recommended == 2
+
+
+def candidate(K, behind, error, **more):
+    values = {"evidence": np.nan, "evidence_error": np.nan, "evidence_is_sound": False}
+    values |= {"coherence": 0.1, "exclusivity": 0.5, "stability": 0.9, "converged": 1.0} | more
+    return Candidate(K, -3.0 - behind, 0.01, behind, error, **values)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "near", "words"),
+    [
+        (
+            [candidate(2, 0.5, 0.01), candidate(3, 0.0, 0.0), candidate(4, 0.1, 0.01)],
+            (3,),
+            ["Its held-out score is the best, clearly: 4 comes nearest, 0.1000 ± 0.0100"],
+        ),
+        (
+            [candidate(2, 0.5, 0.01), candidate(3, 0.0, 0.0), candidate(4, 0.015, 0.01)],
+            (3,),
+            ["but not by much: 4 comes nearest"],
+        ),
+        (
+            [candidate(2, 0.5, 0.01), candidate(3, 0.01, 0.02), candidate(4, 0.0, 0.0)],
+            (3, 4),
+            [
+                "The data cannot tell between 3 and 4",
+                "highest at 4",
+                "3 is the smallest of them",
+                "4 is the largest number that was tried",
+            ],
+        ),
+        ([candidate(5, 0.0, 0.0, stability=0.3)], (5,), ["the only number", "agree little"]),
+        (
+            [
+                candidate(1, 0.0, 0.0, evidence=-10.0, evidence_is_sound=True),
+                candidate(2, 0.1, 0.01, evidence=-9.0, evidence_is_sound=True),
+            ],
+            (1,),
+            ["Recommended: 1 component.", "The evidence is highest at 2, instead."],
+        ),
+    ],
+)
+def test_words(candidates, near, words):
+    text = Selection(tuple(candidates), near[0], near, "npmi", ()).summary
+    for sentence in words:
+        assert sentence in text
+
+
+def test_a_difference_counts_what_chains_do():
+    """One chain that got stuck makes the difference doubtful, however many documents it has."""
+    tokens, parts = np.full(100, 10.0), [np.arange(0, 50), np.arange(50, 100)]
+    best = _OfOneK(np.zeros(100), tokens, 0.0, 0.0, 0.0, 1.0)
+    gap = np.where(np.arange(100) < 50, 0.0, 1.0)
+    stuck = _OfOneK(-gap, tokens, 0.0, 0.0, 0.0, 1.0)
+    behind, error = select._difference(best, stuck, parts)
+    assert behind == pytest.approx(0.05)
+    assert error == pytest.approx(0.05)  # 0 and 0.1 per token: deviation 0.1/√2, over √2
+
+
+def test_a_picture():
+    pytest.importorskip("matplotlib").use("Agg")
+    one = Selection((candidate(2, 0.0, 0.0), candidate(3, 0.1, 0.02)), 2, (2,), "npmi", ())
+    axes = one.plot()
+    assert len(axes) == 4
+    assert axes[0].get_title() == "held-out log-likelihood per token"
+    assert len(axes[0].containers) == 1
+
+
+def test_what_it_asks_for(tmp_path):
+    X = np.random.default_rng(0).poisson(2.0, (12, 5))
+    with pytest.raises(dcomp.InvalidParameter, match="ks must name at least one"):
+        select_components(X, [])
+    with pytest.raises(dcomp.InvalidParameter, match=r"each of ks must be a whole number.*got 0"):
+        select_components(X, [2, 0])
+    with pytest.raises(dcomp.InvalidCounts, match="7 chains need at least 14 documents"):
+        select_components(X, [1], n_chains=7)
+    with pytest.raises(dcomp.InvalidParameter, match="with_evidence must be"):
+        select_components(X, [1], with_evidence="perhaps")
+    with pytest.raises(dcomp.UnsupportedCombination, match="no model 'LDA2'"):
+        select_components(X, [1], model="LDA2")
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(NotADirectoryError, match="a folder is needed"):
+        select_components(X, [1], keep=file)
