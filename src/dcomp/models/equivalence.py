@@ -27,10 +27,7 @@ def multinomial_from_poisson(
     ([[0.25, 0.75], [0.5, 0.5]], [8.0, 0.0])
     """
     L = _table("scores", scores)
-    total = L.sum(axis=1)
-    even = np.full_like(L, 1 / L.shape[1])
-    m = np.where(total[:, None] > 0, L / np.maximum(total, 1e-300)[:, None], even)
-    return m, total * np.asarray(exposure, dtype=np.float64)
+    return _rows_to_one(L), L.sum(axis=1) * np.asarray(exposure, dtype=np.float64)
 
 
 def poisson_from_multinomial(
@@ -105,9 +102,11 @@ def probabilities(
 
 
 def _rows_to_one(table: FloatArray) -> FloatArray:
-    total = table.sum(axis=1, keepdims=True)
-    even = np.full_like(table, 1 / table.shape[1])
-    return np.where(total > 0, table / np.maximum(total, 1e-300), even)
+    """Rows divided by their sums, by way of their largest: the smallest numbers have no reciprocal.
+    A row of zeros becomes an even one."""
+    largest = table.max(axis=1, keepdims=True)
+    share = np.divide(table, largest, where=largest > 0, out=np.ones_like(table))
+    return np.asarray(share / share.sum(axis=1, keepdims=True))
 
 
 def _table(name: str, values: npt.ArrayLike) -> FloatArray:
