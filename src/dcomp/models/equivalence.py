@@ -90,7 +90,7 @@ def probabilities(
     so that rows sum to 1 whatever the fit. A row of zeros becomes an even one.
 
     >>> Z, B = probabilities([[2.0, 0.0], [3.0, 1.0]], [[2.0, 3.0], [0.0, 1.0]])
-    >>> Z.tolist(), B.tolist()
+    >>> Z.tolist(), B.round(9).tolist()
     ([[1.0, 0.0], [0.9375, 0.0625]], [[0.4, 0.6], [0.0, 1.0]])
     """
     Z, B = _table("scores", scores), _table("components", components)
