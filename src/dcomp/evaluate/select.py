@@ -166,7 +166,7 @@ def select_components(
     n_chains: chains of each K, and parts into which the documents are cut.
     n_starts: runs of each chain, of which the one that ended highest is kept.
     with_evidence: whether to estimate log p(w) of each K by annealing; "auto" where the corpus is
-    small enough.
+    small enough to do so in seconds, and with fewer sweeps where it is not very small.
     measure, n_top: of coherence, of the n_top heaviest features.
     keep: a folder for what each chain leaves; chains that are there already are not run again, so
     that a selection that was stopped goes on.
@@ -311,8 +311,10 @@ def _evidences(
         return {}, (f"Model {plan.model} has no evidence by annealing.",)
     tokens = plan.counts.n_tokens
     sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}
-    if wanted == "auto" and min(sweeps.values()) < _FEWEST_SWEEPS:
-        return {}, ("The corpus is too large for an estimate of the evidence.",)
+    if wanted is True:
+        sweeps = dict.fromkeys(numbers, _MOST_SWEEPS)
+    elif min(sweeps.values()) < _FEWEST_SWEEPS:
+        return {}, ("The corpus is too large for a quick estimate of the evidence.",)
     found = {
         K: evidence(
             plan.counts,
@@ -320,7 +322,7 @@ def _evidences(
             model=plan.model,
             exposure=plan.exposure,
             **plan.priors,
-            n_sweeps=int(np.clip(sweeps[K], _FEWEST_SWEEPS, _MOST_SWEEPS)),
+            n_sweeps=min(sweeps[K], _MOST_SWEEPS),
             n_chains=EVIDENCE_CHAINS,
             random_state=plan.seed,
             n_jobs=n_threads,

@@ -131,7 +131,7 @@ def test_a_corpus_too_large_for_evidence_says_so(monkeypatch):
     monkeypatch.setattr(select, "EVIDENCE_BUDGET", 1e3)
     found = select_components(counts, [1, 2], n_chains=2, n_starts=1)
     assert np.isnan([c.evidence for c in found.candidates]).all()
-    assert "too large for an estimate of the evidence" in found.summary
+    assert "too large for a quick estimate of the evidence" in found.summary
 
 
 def test_gamma_poisson_with_an_exposure_per_document():
