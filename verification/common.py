@@ -13,7 +13,7 @@ from dcomp import _core, registry
 from dcomp.data import FeatureSpace
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Gibbs
-from dcomp.models import MODELS
+from dcomp.models import MODELS, Tree
 from dcomp.reference.sampler_tests import LAYOUTS, Setting, native, small_setting
 
 SAMPLED = [key for key, names in registry.supported().items() if "gibbs" in names]
@@ -62,14 +62,19 @@ def setting(key: str, layout: str) -> Setting:
     if layout != "larger":
         return small_setting(key, layout)
     options: dict[str, Any] = {"alpha": [0.1, 0.3, 0.5, 0.7, 0.9], "gamma": 0.2}
-    if key != "DM":
+    if key == "TM":
+        options = {"a1": [0.4, 2.0, 1, 1, 1], "a2": [3.0, 5.0, 1, 1, 1], "gamma": 0.2}
+    if MODELS[key].has_exposure:
         options["beta"] = [0.02, 0.3, 0.1, 0.5, 0.2]
     if key == "CGP":
         options["rho"] = [0.1, 0.5, 0.3, 0.7, 0.4]
     features = FeatureSpace.build(12, blocks=[0] * 6 + [1] * 6)
     across = np.arange(12)[:, None]
-    size = (across * [2, 1]) % 14 if key == "DM" else 0.2 + (across * [0.3, 0.7]) % 2.0
-    return Setting(MODELS[key].build(5, **options), features, size.astype(float))
+    size = (across * [2, 1]) % 14
+    if MODELS[key].has_exposure:
+        size = 0.2 + (across * [0.3, 0.7]) % 2.0
+    shape: Any = Tree.complete(5, 2) if key == "TM" else 5
+    return Setting(MODELS[key].build(shape, **options), features, size.astype(float))
 
 
 def cells(name: str) -> list[tuple[str, str]]:
@@ -81,8 +86,9 @@ def cells(name: str) -> list[tuple[str, str]]:
         (key, layout)
         for key in SAMPLED
         for layout in layouts
-        # With an exposure for each document the lists of components are not used.
+        # With an exposure for each document, or a tree, the lists of components are not used.
         if not (name == "sparse" and key != "DM" and layout in ("blocks", "larger"))
+        and not (name == "sparse" and key == "TM")
     ]
 
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "evaluation.hpp"
 #include "laplace.hpp"
 #include "samplers.hpp"
+#include "tree.hpp"
 
 namespace dcomp::bindings {
 
@@ -27,10 +29,11 @@ Prior prior_named(const std::string& name, const std::string& mode) {
   throw std::invalid_argument("unknown score prior '" + name + "' to " + mode);
 }
 
-// Score prior as Python hands it over: ("DM", alpha, None, None) or ("GP", alpha, beta, exposure).
+// Score prior as Python hands it over: ("DM", alpha, None, None), ("GP", alpha, beta, exposure), or
+// ("TM", tree, None, None).
 struct PriorArrays {
   std::string name;
-  Vector<const double> alpha;
+  AlphaOrTree alpha;
   std::optional<Vector<const double>> beta, exposure;
   std::string mode;
   double power;
@@ -40,8 +43,16 @@ struct PriorArrays {
     prior.kind = prior_named(name, mode);
     prior.n_components = K;
     prior.power = power;
-    require(static_cast<std::int64_t>(alpha.shape(0)) == K, "alpha must hold K numbers");
-    prior.alpha = alpha.data();
+    if (prior.kind == Prior::tree) {
+      require(std::holds_alternative<const TreePrior*>(alpha), "TM needs a tree");
+      prior.tree = &std::get<const TreePrior*>(alpha)->view();
+      require(prior.tree->K == K, "the tree must have K nodes");
+      return prior;
+    }
+    require(std::holds_alternative<Vector<const double>>(alpha), "only TM has a tree");
+    const auto& numbers = std::get<Vector<const double>>(alpha);
+    require(static_cast<std::int64_t>(numbers.shape(0)) == K, "alpha must hold K numbers");
+    prior.alpha = numbers.data();
     if (has_beta(prior.kind)) {
       require(beta && static_cast<std::int64_t>(beta->shape(0)) == K, "beta must hold K numbers");
       prior.beta = beta->data();
@@ -238,7 +249,7 @@ std::vector<std::tuple<std::string, std::string>> compiled() {
   for (int p = 0; p < kPriors; ++p) cells.emplace_back(kPriorNames[p], kPriorModes[p]);
   cells.emplace_back("DM", "temper");
   cells.emplace_back("GP", "factorise");
-  for (const char* name : {"DM", "GP", "CGP"})
+  for (const char* name : {"DM", "GP", "CGP", "TM"})
     for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
   cells.emplace_back("LN", "laplace");
   return cells;
@@ -254,10 +265,15 @@ NB_MODULE(_core, m) {
                     Vector<const std::int32_t>, std::int64_t>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("data").noconvert(), nb::arg("n_features"));
+  nb::class_<TreePrior>(m, "TreePrior")
+      .def(nb::init<Vector<const std::int32_t>, Vector<const double>, Vector<const double>,
+                    Vector<const double>>(),
+           nb::arg("parent").noconvert(), nb::arg("a1").noconvert(), nb::arg("a2").noconvert(),
+           nb::arg("b").noconvert());
   nb::class_<PriorArrays>(m, "ScorePrior")
       .def(
           "__init__",
-          [](PriorArrays* self, std::string name, Vector<const double> alpha,
+          [](PriorArrays* self, std::string name, AlphaOrTree alpha,
              std::optional<Vector<const double>> beta, std::optional<Vector<const double>> exposure,
              std::string mode, double power) {
             const dcomp::Prior kind = prior_named(name, mode);
@@ -267,7 +283,7 @@ NB_MODULE(_core, m) {
           },
           nb::arg("name"), nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
           nb::arg("exposure").noconvert().none(), nb::arg("mode") = "expect",
-          nb::arg("power") = 1.0);
+          nb::arg("power") = 1.0, nb::keep_alive<1, 3>());
   define_kernels<float>(m);
   define_kernels<double>(m);
   define_laplace(m);

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,8 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/tree_layout.hpp"
+#include "tree.hpp"
 
 namespace dcomp::bindings {
 
@@ -28,19 +31,27 @@ const double* data_or_null(const Maybe& values, std::int64_t size, const char* r
   return values->data();
 }
 
-// alpha, beta (GP, CGP), rho (CGP) and the documents' exposures, checked.
+// alpha or a tree (TM), beta (GP, CGP), rho (CGP) and the documents' exposures, checked.
 struct Prior3 {
-  const double *alpha, *beta, *rho, *exposure;
+  const double *alpha = nullptr, *beta, *rho, *exposure;
+  const TreePrior* tree = nullptr;
 
-  Prior3(const Numbers& a, const Maybe& b, const Maybe& r, const Maybe& e, std::int64_t K,
+  Prior3(const AlphaOrTree& a, const Maybe& b, const Maybe& r, const Maybe& e, std::int64_t K,
          std::int64_t n_docs)
-      : alpha(a.data()),
-        beta(data_or_null(b, K, "beta must hold K numbers")),
+      : beta(data_or_null(b, K, "beta must hold K numbers")),
         rho(data_or_null(r, K, "rho must hold K numbers")),
         exposure(data_or_null(e, n_docs, "exposure must hold one number per document")) {
-    require(static_cast<std::int64_t>(a.shape(0)) == K, "alpha must hold K numbers");
     require(rho == nullptr || beta != nullptr, "rho needs beta");
+    if (std::holds_alternative<const TreePrior*>(a)) {
+      tree = std::get<const TreePrior*>(a);
+      require(tree->K() == K && beta == nullptr, "the tree must have K nodes, and no beta");
+      return;
+    }
+    const Numbers& numbers = std::get<Numbers>(a);
+    require(static_cast<std::int64_t>(numbers.shape(0)) == K, "alpha must hold K numbers");
+    alpha = numbers.data();
   }
+  const TreeView* tree_view() const { return tree == nullptr ? nullptr : &tree->view(); }
 };
 
 void require_blocks(const Vector<const std::int32_t>& block, std::int64_t J,
@@ -50,7 +61,7 @@ void require_blocks(const Vector<const std::int32_t>& block, std::int64_t J,
     require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
 }
 
-double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, Numbers alpha,
+double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, AlphaOrTree alpha,
               Maybe beta, Maybe rho, Maybe exposure, Matrix<const std::int32_t> c_in,
               Matrix<std::int32_t> c_out, std::optional<Matrix<std::int32_t>> n,
               std::optional<Matrix<float>> scores, std::uint64_t seed, std::uint32_t sweep,
@@ -76,21 +87,22 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, Numb
                         log_scale.data(),
                         {prior.alpha, prior.beta, prior.rho, prior.exposure, rows(c_in),
                          scores ? scores->data() : nullptr, seed, sweep,
-                         n ? Purpose::allocation : Purpose::transform},
+                         n ? Purpose::allocation : Purpose::transform, prior.tree_view()},
                         rows(c_out),
                         n ? n->data() : nullptr};
   nb::gil_scoped_release release;
   return sample_documents(pass, std::max(n_threads, 1));
 }
 
-void scores_draw(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
-                 Matrix<float> out, std::uint64_t seed, std::uint32_t sweep, int n_threads) {
+void scores_draw(Matrix<const std::int32_t> c, AlphaOrTree alpha, Maybe beta, Maybe rho,
+                 Maybe exposure, Matrix<float> out, std::uint64_t seed, std::uint32_t sweep,
+                 int n_threads) {
   const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
                      static_cast<std::int64_t>(c.shape(0)));
   require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
   nb::gil_scoped_release release;
   draw_scores({prior.alpha, prior.beta, prior.rho, prior.exposure, rows(c), out.data(), seed, sweep,
-               Purpose::kept_scores},
+               Purpose::kept_scores, prior.tree_view()},
               std::max(n_threads, 1));
 }
 
@@ -128,27 +140,46 @@ double loading_moments(Matrix<const std::int32_t> n, Numbers gamma,
                              std::max(n_threads, 1));
 }
 
-double score_moments(Matrix<const std::int32_t> c, Numbers alpha, Maybe beta, Maybe rho,
+double score_moments(Matrix<const std::int32_t> c, AlphaOrTree alpha, Maybe beta, Maybe rho,
                      Maybe exposure, int n_threads) {
   const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
                      static_cast<std::int64_t>(c.shape(0)));
   nb::gil_scoped_release release;
+  if (prior.tree != nullptr)
+    return log_tree_moments(dense_view(c), prior.tree->view(), nullptr, std::max(n_threads, 1));
   return log_score_moments(dense_view(c), prior.alpha, prior.beta, prior.rho, prior.exposure,
                            std::max(n_threads, 1));
 }
 
+// Adds E[m | c] to out.
+void tree_means(Matrix<const std::int32_t> c, const TreePrior& tree, Matrix<float> out,
+                int n_threads) {
+  require(static_cast<std::int64_t>(c.shape(1)) == tree.K(), "the tree must have K nodes");
+  require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
+  nb::gil_scoped_release release;
+  add_tree_means(dense_view(c), tree.view(), nullptr, out.data(), std::max(n_threads, 1));
+}
+
 // The tokens of a corpus with the counts of an assignment. The counts follow the assignment that
-// was last counted or swept; Python keeps track of which one that is.
+// was last counted or swept; Python keeps track of which one that is. With a tree, components are
+// numbered by its nodes outside and by the places of its layout inside.
 class CollapsedSampler {
  public:
   CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
-                   std::int64_t K, int n_parts, bool sparse)
+                   std::int64_t K, int n_parts, bool sparse, const TreePrior* tree)
       : corpus_(corpus) {
     const CsrView& W = nb::cast<Corpus&>(corpus_).W();
     require_blocks(block, W.n_features, n_blocks);
     require(K >= 1 && K < 65536, "K must lie in [1, 65535] for collapsed sampling");
     require(n_parts >= 1, "n_parts must be at least 1");
     cells_ = std::make_unique<TokenCells>(W, n_parts);
+    K_ = K;
+    if (tree != nullptr) {
+      require(tree->K() == K && !sparse, "a tree must have K nodes, and its counts are dense");
+      layout_ = std::make_unique<TreeLayout>(tree->tree(), W.n_docs);
+      K = layout_->n_places();
+      require(K < 65536, "a tree of so many nodes is too large for collapsed sampling");
+    }
     counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, K, sparse);
   }
 
@@ -156,13 +187,13 @@ class CollapsedSampler {
 
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
     require_tokens(z.shape(0));
-    start_assignment(seed, counts_->K(), n_tokens(), z.data());
+    start_assignment(seed, K_, n_tokens(), z.data());
   }
 
   void start_from(std::uint64_t seed, Matrix<const float> scores, Matrix<const float> Theta,
                   Vector<std::uint16_t> z, int n_threads) {
     const CsrView& W = nb::cast<Corpus&>(corpus_).W();
-    const std::int64_t K = counts_->K();
+    const std::int64_t K = K_;
     require_tokens(z.shape(0));
     require(static_cast<std::int64_t>(scores.shape(0)) == W.n_docs &&
                 static_cast<std::int64_t>(scores.shape(1)) == K,
@@ -177,10 +208,11 @@ class CollapsedSampler {
 
   void count(Vector<const std::uint16_t> z) {
     require_tokens(z.shape(0));
-    for (std::int64_t t = 0; t < n_tokens(); ++t)
-      require(z.data()[t] < counts_->K(), "z must lie in [0, K)");
+    for (std::int64_t t = 0; t < n_tokens(); ++t) require(z.data()[t] < K_, "z must lie in [0, K)");
     nb::gil_scoped_release release;
-    counts_->count(z.data());
+    if (!layout_) return counts_->count(z.data());
+    counts_->count(renumbered(z.data(), layout_->place()).data());
+    layout_->count(counts_->c().view());
   }
 
   double sweep(Vector<std::uint16_t> z, Numbers gamma, std::optional<Matrix<const float>> a0,
@@ -188,6 +220,7 @@ class CollapsedSampler {
                std::uint32_t number, int n_threads) {
     require_tokens(z.shape(0));
     require_gamma(gamma);
+    require(!layout_, "with a tree, sweep_tree is the sweep");
     const auto padded = static_cast<std::size_t>(counts_->padded());
     const std::size_t n_rows = a.shape(0);
     const bool fits = a.shape(1) == padded && F.shape(1) == padded && F.shape(0) == n_rows &&
@@ -204,8 +237,33 @@ class CollapsedSampler {
     return collapse_sweep(input, *counts_, z.data(), std::max(n_threads, 1));
   }
 
+  double sweep_tree(Vector<std::uint16_t> z, Numbers gamma, const TreePrior& tree,
+                    std::uint64_t seed, std::uint32_t number, int n_threads) {
+    require_tokens(z.shape(0));
+    require_gamma(gamma);
+    require_same(tree);
+    nb::gil_scoped_release release;
+    const TreeWeights weights = layout_->weights(tree.tree());
+    std::vector<std::uint16_t> places = renumbered(z.data(), layout_->place());
+    const CollapseInput input{gamma.data(), {}, seed, number, &weights};
+    const double words = collapse_sweep(input, *counts_, places.data(), std::max(n_threads, 1));
+    for (std::size_t t = 0; t < places.size(); ++t)
+      z.data()[t] = static_cast<std::uint16_t>(layout_->node()[places[t]]);
+    return words;
+  }
+
+  // Adds E[m | c] to out (n_docs, K).
+  void add_means(const TreePrior& tree, Matrix<float> out, int n_threads) {
+    require_same(tree);
+    require(static_cast<std::int64_t>(out.shape(0)) == cells_->n_docs() &&
+                static_cast<std::int64_t>(out.shape(1)) == K_,
+            "out must be (n_docs, K)");
+    nb::gil_scoped_release release;
+    add_tree_means(counts_->c().view(), tree.view(), columns(), out.data(), std::max(n_threads, 1));
+  }
+
   void read(Matrix<std::int32_t> c, Matrix<std::int32_t> n) {
-    const std::int64_t K = counts_->K();
+    const std::int64_t K = K_;
     require(c.shape(1) == static_cast<std::size_t>(K) && n.shape(1) == c.shape(1) &&
                 c.shape(0) == static_cast<std::size_t>(cells_->n_docs()) &&
                 n.shape(0) == static_cast<std::size_t>(cells_->n_features()),
@@ -217,7 +275,7 @@ class CollapsedSampler {
   // Adds E[Theta | z] to Theta, c to c_sum, and 1 to zeros where c is 0.
   void record(Numbers gamma, Matrix<float> Theta, Matrix<float> c_sum,
               std::optional<Matrix<float>> zeros, int n_threads) {
-    const std::int64_t K = counts_->K(), I = cells_->n_docs();
+    const std::int64_t K = K_, I = cells_->n_docs();
     require_gamma(gamma);
     require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
                 static_cast<std::int64_t>(Theta.shape(1)) == K &&
@@ -227,26 +285,31 @@ class CollapsedSampler {
     require(!zeros || (zeros->shape(0) == c_sum.shape(0) && zeros->shape(1) == c_sum.shape(1)),
             "zeros must be (n_docs, K)");
     nb::gil_scoped_release release;
-    add_mean_loadings(*counts_, gamma.data(), Theta.data(), std::max(n_threads, 1));
+    add_mean_loadings(*counts_, gamma.data(), rows(Theta), columns(), std::max(n_threads, 1));
     const CountView c = counts_->c().view();
     if (zeros)
       for (std::int64_t at = 0; at < I * K; ++at) zeros->data()[at] += 1.0F;
     for (std::int64_t i = 0; i < I; ++i)
       c.visit(i, [&](std::int64_t k, std::int32_t count) {
-        c_sum.data()[i * K + k] += static_cast<float>(count);
-        if (zeros) zeros->data()[i * K + k] -= 1.0F;
+        c_sum.data()[i * K + column(k)] += static_cast<float>(count);
+        if (zeros) zeros->data()[i * K + column(k)] -= 1.0F;
       });
   }
 
-  double log_moments(Numbers gamma, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
+  double log_moments(Numbers gamma, AlphaOrTree alpha, Maybe beta, Maybe rho, Maybe exposure,
                      int n_threads) {
     require_gamma(gamma);
-    const Prior3 prior(alpha, beta, rho, exposure, counts_->K(), cells_->n_docs());
+    const Prior3 prior(alpha, beta, rho, exposure, K_, cells_->n_docs());
+    if (prior.tree != nullptr) require_same(*prior.tree);
     nb::gil_scoped_release release;
-    return log_loading_moments(counts_->n().view(), gamma.data(), counts_->block().data(),
-                               counts_->n_blocks(), std::max(n_threads, 1)) +
-           log_score_moments(counts_->c().view(), prior.alpha, prior.beta, prior.rho,
-                             prior.exposure, std::max(n_threads, 1));
+    const double loadings =
+        log_loading_moments(counts_->n().view(), gamma.data(), counts_->block().data(),
+                            counts_->n_blocks(), std::max(n_threads, 1));
+    const CountView c = counts_->c().view();
+    if (prior.tree != nullptr)
+      return loadings + log_tree_moments(c, prior.tree->view(), columns(), std::max(n_threads, 1));
+    return loadings + log_score_moments(c, prior.alpha, prior.beta, prior.rho, prior.exposure,
+                                        std::max(n_threads, 1));
   }
 
   void entries(Vector<std::int64_t> out) {
@@ -261,11 +324,24 @@ class CollapsedSampler {
   }
 
  private:
-  static void read_table(const CountView& counts, std::int32_t* out) {
-    std::fill_n(out, counts.n_rows * counts.K, 0);
+  // The component of a column of the counts.
+  const std::int32_t* columns() const { return layout_ ? layout_->node().data() : nullptr; }
+  std::int64_t column(std::int64_t k) const { return layout_ ? columns()[k] : k; }
+  std::vector<std::uint16_t> renumbered(const std::uint16_t* z,
+                                        const std::vector<std::int32_t>& number) const {
+    std::vector<std::uint16_t> out(static_cast<std::size_t>(n_tokens()));
+    for (std::size_t t = 0; t < out.size(); ++t) out[t] = static_cast<std::uint16_t>(number[z[t]]);
+    return out;
+  }
+  void require_same(const TreePrior& tree) const {
+    require(layout_ != nullptr && tree.tree().parent() == layout_->parent(),
+            "the tree must be the one that the sampler was made for");
+  }
+  void read_table(const CountView& counts, std::int32_t* out) const {
+    std::fill_n(out, counts.n_rows * K_, 0);
     for (std::int64_t row = 0; row < counts.n_rows; ++row)
       counts.visit(row,
-                   [&](std::int64_t k, std::int32_t count) { out[row * counts.K + k] = count; });
+                   [&](std::int64_t k, std::int32_t count) { out[row * K_ + column(k)] = count; });
   }
   void require_tokens(std::size_t size) const {
     require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
@@ -276,8 +352,10 @@ class CollapsedSampler {
   }
 
   nb::object corpus_;
+  std::int64_t K_ = 0;
   std::unique_ptr<TokenCells> cells_;
   std::unique_ptr<CollapsedCounts> counts_;
+  std::unique_ptr<TreeLayout> layout_;
 };
 
 }  // namespace
@@ -303,11 +381,13 @@ void define_samplers(nb::module_& m) {
   m.def("log_score_moments", &score_moments, nb::arg("c").noconvert(), nb::arg("alpha").noconvert(),
         nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
         nb::arg("exposure").noconvert().none(), nb::arg("n_threads"));
+  m.def("tree_means", &tree_means, nb::arg("c").noconvert(), nb::arg("tree"),
+        nb::arg("out").noconvert(), nb::arg("n_threads"));
   nb::class_<CollapsedSampler>(m, "CollapsedSampler")
-      .def(
-          nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int, bool>(),
-          nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
-          nb::arg("n_parts"), nb::arg("sparse"))
+      .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int, bool,
+                    const TreePrior*>(),
+           nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
+           nb::arg("n_parts"), nb::arg("sparse"), nb::arg("tree").none() = nb::none())
       .def_prop_ro("n_tokens", &CollapsedSampler::n_tokens)
       .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("start_from", &CollapsedSampler::start_from, nb::arg("seed"),
@@ -317,6 +397,11 @@ void define_samplers(nb::module_& m) {
       .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("a0").noconvert().none(), nb::arg("a").noconvert(),
            nb::arg("F").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"))
+      .def("sweep_tree", &CollapsedSampler::sweep_tree, nb::arg("z").noconvert(),
+           nb::arg("gamma").noconvert(), nb::arg("tree"), nb::arg("seed"), nb::arg("sweep"),
+           nb::arg("n_threads"))
+      .def("add_means", &CollapsedSampler::add_means, nb::arg("tree"), nb::arg("out").noconvert(),
+           nb::arg("n_threads"))
       .def("read", &CollapsedSampler::read, nb::arg("c").noconvert(), nb::arg("n").noconvert())
       .def("record", &CollapsedSampler::record, nb::arg("gamma").noconvert(),
            nb::arg("Theta").noconvert(), nb::arg("c_sum").noconvert(),

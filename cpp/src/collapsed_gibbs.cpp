@@ -34,8 +34,9 @@ std::vector<std::int64_t> tokens_of_features(const TokenCells& cells) {
 // One cell's scratch.
 class Workspace {
  public:
-  explicit Workspace(const CollapsedCounts& counts)
+  Workspace(const CollapsedCounts& counts, const TreeWeights* tree)
       : padded_(counts.padded()),
+        tree_(static_cast<std::size_t>(tree == nullptr ? 0 : tree_scratch(padded_, tree->padded))),
         inverse_(static_cast<std::size_t>(padded_)),
         floats_(static_cast<std::size_t>(kUniforms + (counts.sparse() ? 5 : 2) * padded_)),
         sums_(static_cast<std::size_t>(counts.sparse() ? 2 * padded_ : 0)),
@@ -47,12 +48,13 @@ class Workspace {
     return {floats_.data(),     inverse_.data(),    rows,
             rows + padded_,     rows + 2 * padded_, rows + 3 * padded_,
             rows + 4 * padded_, sums_.data(),       sums_.data() + padded_,
-            counts_.data(),     topics_.data(),     topics_.data() + padded_};
+            counts_.data(),     topics_.data(),     topics_.data() + padded_,
+            tree_.data()};
   }
 
  private:
   std::int64_t padded_;
-  AlignedVector<float> inverse_, floats_;
+  AlignedVector<float> tree_, inverse_, floats_;
   AlignedVector<double> sums_;
   AlignedVector<std::int32_t> counts_;
   AlignedVector<std::uint16_t> topics_;
@@ -108,12 +110,15 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
   const std::int64_t size = counts.n_blocks() * counts.padded();
   const std::vector<double> gamma_total = gamma_totals(counts, input.gamma);
   const bool narrow = counts.c().form() == CountForm::narrow;
-  const bool plain = is_plain(input.scores, counts.K());
-  const auto kernel = instruction_set().collapse_cells[counts.sparse() ? 1 : 0][plain ? 1 : 0];
+  const bool plain = input.tree == nullptr && is_plain(input.scores, counts.K());
+  const auto kernel =
+      input.tree != nullptr
+          ? instruction_set().collapse_trees
+          : instruction_set().collapse_cells[counts.sparse() ? 1 : 0][plain ? 1 : 0];
   // Each cell of a round has its own copy of the totals: stale by what the others do meanwhile.
   AlignedVector<std::int32_t> own(static_cast<std::size_t>(P * size));
   std::vector<Workspace> workspaces;
-  for (int p = 0; p < P; ++p) workspaces.emplace_back(counts);
+  for (int p = 0; p < P; ++p) workspaces.emplace_back(counts, input.tree);
   std::vector<double> log_words(static_cast<std::size_t>(P * P), 0.0);
 
   const auto make_cell = [&](int round, int p) -> CollapseCell {
@@ -133,7 +138,8 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
                             counts.block().data(),
                             input.scores,
                             counts.c().lists(),
-                            counts.n().lists()};
+                            counts.n().lists(),
+                            input.tree};
     return {pass, cells.runs().data() + cells.first_run(cell),
             cells.runs().data() + cells.first_run(cell + 1),
             Stream(input.seed, Purpose::tokens, input.sweep, static_cast<std::uint64_t>(cell)),
@@ -210,7 +216,9 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
   cells.from_entry_order(W, by_entry.data(), z);
 }
 
-void add_mean_loadings(CollapsedCounts& counts, const double* gamma, float* out, int n_threads) {
+void add_mean_loadings(CollapsedCounts& counts, const double* gamma, const Rows<float>& out,
+                       const std::int32_t* column, int n_threads) {
+  const auto at = [column](std::int64_t k) { return column == nullptr ? k : column[k]; };
   const std::vector<double> gamma_total = gamma_totals(counts, gamma);
   const std::int64_t K = counts.K(), padded = counts.padded(), J = counts.cells().n_features();
   std::vector<double> inverse(static_cast<std::size_t>(counts.n_blocks() * padded));
@@ -221,10 +229,11 @@ void add_mean_loadings(CollapsedCounts& counts, const double* gamma, float* out,
   parallel_for(n_threads, (J + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
     for (std::int64_t j = task * kRowsPerTask; j < std::min((task + 1) * kRowsPerTask, J); ++j) {
       const double* scale = inverse.data() + counts.block()[j] * padded;
+      float* row = out.row(j);
       for (std::int64_t k = 0; k < K; ++k)
-        out[j * K + k] += static_cast<float>(gamma[j] * scale[k]);
+        if (at(k) >= 0) row[at(k)] += static_cast<float>(gamma[j] * scale[k]);
       n.visit(j, [&](std::int64_t k, std::int32_t count) {
-        out[j * K + k] += static_cast<float>(count * scale[k]);
+        row[at(k)] += static_cast<float>(count * scale[k]);
       });
     }
   });

@@ -8,6 +8,7 @@
 #include "dcomp/kernels/sample_pass.hpp"
 #include "dcomp/parallel.hpp"
 #include "dcomp/random.hpp"
+#include "dcomp/rising_factorial.hpp"
 
 namespace dcomp {
 
@@ -31,48 +32,26 @@ double sum_over_rows(std::int64_t n_rows, int n_threads, const RowFunction& row)
   return total;
 }
 
-double log_gamma_of(double x) {
-  int sign = 0;
-  return lgamma_r(x, &sign);
-}
-
-// ln G(a + c) - ln G(a), looked up for small c.
-class RisingFactorial {
- public:
-  explicit RisingFactorial(double a) : a_(a), at_zero_(log_gamma_of(a)), table_(kSize) {
-    for (int c = 0; c + 1 < kSize; ++c)
-      table_[static_cast<std::size_t>(c) + 1] =
-          table_[static_cast<std::size_t>(c)] + std::log(a + c);
-  }
-  double operator()(std::int32_t c) const {
-    return c < kSize ? table_[static_cast<std::size_t>(c)] : log_gamma_of(a_ + c) - at_zero_;
-  }
-
- private:
-  static constexpr int kSize = 128;
-  double a_, at_zero_;
-  std::vector<double> table_;
-};
-
 }  // namespace
 
 double sample_documents(const SamplePass& pass, int n_threads) {
   const std::int64_t padded = pass.Theta.stride;
   std::vector<float> rows(static_cast<std::size_t>(n_threads * 2 * padded));
-  std::vector<double> logs(static_cast<std::size_t>(n_threads * padded));
+  const std::int64_t room = pass.scores.room();
+  std::vector<double> logs(static_cast<std::size_t>(n_threads * room));
   const auto kernel = instruction_set().sample_document;
   return sum_over_rows(pass.W.n_docs, n_threads, [&](std::int64_t i, int worker) {
     float* mine = rows.data() + worker * 2 * padded;
-    return kernel(pass, i, {mine, mine + padded, logs.data() + worker * padded});
+    return kernel(pass, i, {mine, mine + padded, logs.data() + worker * room});
   });
 }
 
 void draw_scores(const ScorePass& pass, int n_threads) {
-  const std::int64_t K = pass.c.width;
-  std::vector<double> logs(static_cast<std::size_t>(n_threads * K));
+  const std::int64_t room = pass.room();
+  std::vector<double> logs(static_cast<std::size_t>(n_threads * room));
   const auto kernel = instruction_set().draw_scores;
   sum_over_rows(pass.c.n_rows, n_threads, [&](std::int64_t i, int worker) {
-    kernel(pass, i, logs.data() + worker * K);
+    kernel(pass, i, logs.data() + worker * room);
     return 0.0;
   });
 }

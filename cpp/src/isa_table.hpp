@@ -3,6 +3,7 @@
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/kernels/collapse_sparse.hpp"
+#include "dcomp/kernels/collapse_tree.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/factor.hpp"
 #include "dcomp/kernels/laplace.hpp"
@@ -23,7 +24,8 @@ template <class T>
 constexpr Kernels<T> table() {
   return {kLanes<T>,
           {&expect_documents<DirichletScores, T>, &expect_documents<GammaScores, T>,
-           &expect_documents<DirichletMode, T>, &expect_documents<GammaMode, T>},
+           &expect_documents<DirichletMode, T>, &expect_documents<GammaMode, T>,
+           &expect_documents<TreeScores, T>},
           &laplace_documents<T>,
           &collect_feature<T>,
           &loading_row<T>,
@@ -45,6 +47,7 @@ const InstructionSet instruction_set = {
     {{&collapse_cells<false>, &collapse_cells<true>},
      {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}},
     &left_to_right_document,
-    &tempered_sweep};
+    &tempered_sweep,
+    &collapse_trees};
 
 }  // namespace dcomp::DCOMP_ISA

@@ -105,6 +105,23 @@ ExpectSums empty_sums(std::int64_t K) {
 
 }  // namespace
 
+namespace {
+
+// ln of the normalisers of a tree's Betas and Dirichlets, less: what the bound of a document begins
+// with.
+double tree_constant(const TreeView& tree) {
+  double value = 0;
+  for (std::int64_t h = 0; h < tree.H; ++h) {
+    const double a1 = tree.a1[tree.inner[h]], a2 = tree.a2[tree.inner[h]];
+    value +=
+        std::lgamma(a1 + a2) - std::lgamma(a1) - std::lgamma(a2) + std::lgamma(tree.b_total[h]);
+  }
+  for (std::int64_t k = 1; k < tree.K; ++k) value -= std::lgamma(tree.b[k]);
+  return value;
+}
+
+}  // namespace
+
 template <class T>
 PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
     : alpha_t_(static_cast<std::size_t>(padded), T(1)),
@@ -113,7 +130,12 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
       beta_(static_cast<std::size_t>(padded), 1.0),
       is_real_(static_cast<std::size_t>(padded), 0.0),
       exposure_(prior.exposure),
+      tree_(prior.tree),
       power_(prior.power) {
+  if (prior.kind == Prior::tree) {
+    constant_ = tree_constant(*tree_);
+    return;
+  }
   double sum_alpha = 0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(prior.n_components); ++k) {
     is_real_[k] = 1;
@@ -135,9 +157,9 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
 
 template <class T>
 PriorView<T> PreparedPrior<T>::view() const {
-  return {alpha_t_.data(), shift_.data(), alpha_.data(), beta_.data(),
-          is_real_.data(), exposure_,     constant_,     static_cast<std::int64_t>(alpha_.size()),
-          power_};
+  const auto padded = static_cast<std::int64_t>(alpha_.size());
+  return {alpha_t_.data(), shift_.data(), alpha_.data(), beta_.data(), is_real_.data(),
+          exposure_,       constant_,     padded,        power_,       tree_};
 }
 
 template <class T>

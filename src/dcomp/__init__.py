@@ -13,6 +13,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import (
     ConvergenceWarning,
     DcompError,
+    FlatTreeWarning,
     InvalidCounts,
     InvalidFile,
     InvalidParameter,
@@ -25,7 +26,7 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP
+    from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, TreeDCA
 
 __version__ = package_version()
 
@@ -40,12 +41,14 @@ __all__ = [
     "Counts",
     "DcompError",
     "Fit",
+    "FlatTreeWarning",
     "GaP",
     "InvalidCounts",
     "InvalidFile",
     "InvalidParameter",
     "MissingDependency",
     "NumericalFailure",
+    "TreeDCA",
     "UnsupportedCombination",
     "as_counts",
     "data",
@@ -59,7 +62,7 @@ __all__ = [
 ]
 
 
-_ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP")
+_ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "TreeDCA")
 
 
 def __getattr__(name: str) -> Any:

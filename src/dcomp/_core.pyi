@@ -18,11 +18,16 @@ class Corpus:
         n_features: int,
     ) -> None: ...
 
+class TreePrior:
+    def __init__(
+        self, parent: npt.NDArray[np.int32], a1: _Double, a2: _Double, b: _Double
+    ) -> None: ...
+
 class ScorePrior:
     def __init__(
         self,
         name: str,
-        alpha: _Double,
+        alpha: _Double | TreePrior,
         beta: _Double | None,
         exposure: _Double | None,
         mode: str = "expect",
@@ -119,7 +124,7 @@ def sample(
     corpus: Corpus,
     Theta: npt.NDArray[np.float32],
     log_scale: _Double,
-    alpha: _Double,
+    alpha: _Double | TreePrior,
     beta: _Double | None,
     rho: _Double | None,
     exposure: _Double | None,
@@ -144,7 +149,7 @@ def draw_loadings(
 ) -> npt.NDArray[np.float32]: ...
 def draw_scores(
     c: npt.NDArray[np.int32],
-    alpha: _Double,
+    alpha: _Double | TreePrior,
     beta: _Double | None,
     rho: _Double | None,
     exposure: _Double | None,
@@ -162,7 +167,7 @@ def log_loading_moments(
 ) -> float: ...
 def log_score_moments(
     c: npt.NDArray[np.int32],
-    alpha: _Double,
+    alpha: _Double | TreePrior,
     beta: _Double | None,
     rho: _Double | None,
     exposure: _Double | None,
@@ -205,6 +210,9 @@ def tempered_sweeps(
     log_words: _Double,
     n_threads: int,
 ) -> None: ...
+def tree_means(
+    c: npt.NDArray[np.int32], tree: TreePrior, out: npt.NDArray[np.float32], n_threads: int
+) -> None: ...
 
 class CollapsedSampler:
     n_tokens: int
@@ -216,6 +224,7 @@ class CollapsedSampler:
         K: int,
         n_parts: int,
         sparse: bool,
+        tree: TreePrior | None = None,
     ) -> None: ...
     def start(self, seed: int, z: npt.NDArray[np.uint16]) -> None: ...
     def count(self, z: npt.NDArray[np.uint16]) -> None: ...
@@ -230,6 +239,16 @@ class CollapsedSampler:
         sweep: int,
         n_threads: int,
     ) -> float: ...
+    def sweep_tree(
+        self,
+        z: npt.NDArray[np.uint16],
+        gamma: _Double,
+        tree: TreePrior,
+        seed: int,
+        sweep: int,
+        n_threads: int,
+    ) -> float: ...
+    def add_means(self, tree: TreePrior, out: npt.NDArray[np.float32], n_threads: int) -> None: ...
     def read(self, c: npt.NDArray[np.int32], n: npt.NDArray[np.int32]) -> None: ...
     def record(
         self,
@@ -242,7 +261,7 @@ class CollapsedSampler:
     def log_moments(
         self,
         gamma: _Double,
-        alpha: _Double,
+        alpha: _Double | TreePrior,
         beta: _Double | None,
         rho: _Double | None,
         exposure: _Double | None,

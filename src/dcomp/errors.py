@@ -33,3 +33,7 @@ class MissingDependency(DcompError, ImportError):
 
 class ConvergenceWarning(UserWarning):
     """The iteration limit came before the stopping rule."""
+
+
+class FlatTreeWarning(UserWarning):
+    """The priors of a tree of components make it one flat Dirichlet."""

@@ -17,12 +17,13 @@ from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Gibbs
 from dcomp.inference.base import State
-from dcomp.models import MODELS, Observations
+from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 from dcomp.reference import gibbs as reference
 from dcomp.reference.enumeration import Posterior
 
 ALARM = 1e-4
 W = np.array([[2, 0, 1], [0, 2, 0], [1, 1, 0]])
+FEW = np.array([[2, 0, 1], [0, 1, 0], [1, 0, 0]])  # for four components
 
 
 def chi_square_p(observed: np.ndarray, expected: np.ndarray) -> float:
@@ -40,6 +41,11 @@ def chi_square_p(observed: np.ndarray, expected: np.ndarray) -> float:
 
 def make(key, layout):
     blocks = [0, 1, 1] if layout == "blocks" else None
+    if key == "TM":  # two leaves below the root, and an internal node with a leaf of its own
+        tree = Tree.from_parents([-1, 0, 0, 1])
+        options = {"a1": [0.6, 0.9, 1, 1], "a2": [1.7, 0.5, 1, 1], "b": [1, 0.3, 0.8, 1.2]}
+        model = TreeMultinomial.build(tree, gamma=[0.4, 0.7, 1.1], **options)
+        return model, Observations.build(Counts.from_matrix(FEW, blocks=blocks))
     counts = Counts.from_matrix(W, blocks=blocks)
     options = {"alpha": [0.3, 0.8], "gamma": [0.4, 0.7, 1.1]}
     exposure = None
@@ -54,9 +60,9 @@ def make(key, layout):
 
 CASES = [
     (key, layout)
-    for key in ("DM", "GP", "CGP")
+    for key in ("DM", "GP", "CGP", "TM")
     for layout in ("plain", "blocks", "exposure")
-    if not (key == "DM" and layout == "exposure")
+    if not (key in ("DM", "TM") and layout == "exposure")
 ]
 
 
@@ -105,12 +111,12 @@ def test_direct_gibbs_keeps_the_posterior(key, layout):
     assert invariance(model, observed, sweep) > ALARM
 
 
-# Lists of components need weights that documents share.
+# Lists of components need weights that documents share; a tree has none.
 COLLAPSED = [
     (*case, sparse)
     for case in CASES
     for sparse in (False, True)
-    if case[1] != "exposure" or not sparse
+    if not sparse or (case[1] != "exposure" and case[0] != "TM")
 ]
 
 
@@ -128,7 +134,7 @@ def test_collapsed_gibbs_keeps_the_posterior(key, layout, sparse):
 
 @pytest.mark.parametrize("sampler", ["direct", "collapsed"])
 @pytest.mark.parametrize(
-    ("key", "layout"), [("DM", "plain"), ("GP", "blocks"), ("CGP", "exposure")]
+    ("key", "layout"), [("DM", "plain"), ("GP", "blocks"), ("CGP", "exposure"), ("TM", "plain")]
 )
 def test_the_reference_keeps_the_posterior(sampler, key, layout):
     model, observed = make(key, layout)
@@ -137,7 +143,7 @@ def test_the_reference_keeps_the_posterior(sampler, key, layout):
 
     def sweep(z, c, n, seed):
         new = step(model, observed, z, np.random.default_rng(seed))
-        return reference.tables(tokens, new, observed.counts, 2)
+        return reference.tables(tokens, new, observed.counts, model.n_components)
 
     assert invariance(model, observed, sweep, n_draws=3000) > ALARM
 

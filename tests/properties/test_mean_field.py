@@ -23,7 +23,15 @@ from dcomp.inference.hyper import (
     gamma_parameters,
 )
 from dcomp.inference.mean_field import MeanField, Weights, fold_in
-from dcomp.models import MODELS, DirichletMultinomial, GammaPoisson, GammaScores, Observations
+from dcomp.models import (
+    MODELS,
+    DirichletMultinomial,
+    GammaPoisson,
+    GammaScores,
+    Observations,
+    Tree,
+    TreeMultinomial,
+)
 
 MEAN_FIELD = [key for key, names in registry.supported().items() if "mean-field" in names]
 tables = hnp.arrays(
@@ -34,6 +42,9 @@ tables = hnp.arrays(
 
 
 def build(key, K, alpha=0.3, gamma=0.5, learn=False):
+    if key == "TM":  # alpha stands for all of a1, a2 and b
+        a = float(np.mean(alpha))
+        return TreeMultinomial.build(Tree.complete(K, 2), a1=a, a2=3 * a, b=a, gamma=gamma)
     options = {"learn_alpha": learn}
     if key == "GP":
         options |= {"beta": 0.7, "learn_beta": learn}
@@ -165,7 +176,7 @@ def test_no_nan_on_extremes(W, key, K, treatment, alpha, gamma):
         fitted.expected_counts.sum(axis=1), counts.doc_totals, rtol=1e-3, atol=1e-3
     )
     assert (new >= 0).all()
-    if key == "DM":
+    if key != "GP":
         np.testing.assert_allclose(new.sum(axis=1), 1, rtol=1e-5)
 
 
@@ -177,6 +188,8 @@ def test_an_empty_document_keeps_its_posterior(planted, key):
         warnings.simplefilter("ignore", dcomp.ConvergenceWarning)
         fitted = dcomp.fit(counts, model, max_iter=3)
     expected = np.array([0.1, 0.2, 0.3]) / (0.6 if key == "DM" else 0.7 + 1)
+    if key == "TM":
+        expected = np.array([1 / 4, 3 / 8, 3 / 8])
     np.testing.assert_allclose(fitted.scores[17], expected, rtol=1e-6)
     np.testing.assert_allclose(fitted.transform(counts)[17], expected, rtol=1e-6)
 
@@ -234,6 +247,8 @@ def test_the_cap_is_reported():
 @pytest.mark.parametrize("key", MEAN_FIELD)
 def test_planted_components_are_found(planted, key):
     counts, Theta = planted
+    if key == "TM":
+        pytest.skip("a root takes what is common to all: tests/properties/test_tree.py")
     fitted = dcomp.DCA(3, model=key, gamma=0.1, verbose=0).fit(counts).fit_
     similarity = np.corrcoef(Theta.T, fitted.Theta.T)[:3, 3:]
     assert sorted(similarity.argmax(axis=1)) == [0, 1, 2]

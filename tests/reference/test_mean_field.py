@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,9 @@ from dcomp import _core, registry
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
 from dcomp.inference.mean_field import MeanField, Weights, fold_in, native_prior
-from dcomp.models import MODELS, Observations
+from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 from dcomp.reference import mean_field as reference
+from dcomp.reference.tree import document_tree
 
 MEAN_FIELD = [key for key, names in registry.supported().items() if "mean-field" in names]
 TREATMENTS = [("mean", 0.5), ("mean", 0.01), ("vb", 0.3), ("map", 1.5)]
@@ -22,6 +25,11 @@ def make_case(key: str, gamma: float, n_blocks: int, K: int = 5):
     W = rng.poisson(0.8, (40, 30)) * rng.integers(1, 4, (40, 30))
     W[3], W[:, 7] = 0, 0
     counts = Counts.from_matrix(W, blocks=np.arange(30) % n_blocks)
+    if key == "TM":
+        scale = np.linspace(0.3, 2, K)
+        options = {"a1": scale, "a2": 4 * scale[::-1], "b": 0.5 * scale}
+        model = TreeMultinomial.build(Tree.complete(K, 2), gamma=gamma, **options)
+        return W, Observations.build(counts), model
     exposure = None if key == "DM" else rng.gamma(2.0, 1.0, (40, n_blocks)) + 0.1
     options = {} if key == "DM" else {"beta": np.linspace(0.2, 2, K)}
     model = MODELS[key].build(K, alpha=np.linspace(0.05, 1, K), gamma=gamma, **options)
@@ -32,6 +40,10 @@ def reference_pass(W, observed, model, state, treatment, inner):
     gamma = model.loadings.per_feature(observed.counts.n_features)
     blocks = observed.counts.features.blocks
     theta = reference.loadings(state.n.astype(float), gamma, blocks, treatment)
+    if isinstance(model, TreeMultinomial):
+        update = partial(document_tree, scores=model.scores)
+        c = state.c.astype(float)
+        return theta, reference.sweep(W, c, theta, np.ones(1), inner=inner, document=update)
     beta = getattr(model.scores, "beta", None)
     exposure = None if beta is None else observed.total_exposure
     return theta, reference.sweep(
@@ -75,9 +87,10 @@ def test_score_sums_feed_the_hyper_parameters(key):
     np.testing.assert_allclose(sums[3], expected.mean_scores, rtol=1e-10)
 
 
+@pytest.mark.parametrize("key", ["DM", "TM"])
 @pytest.mark.parametrize("K", [1, 2, 7, 16, 17, 33, 70])
-def test_every_width_of_the_padding(K):
-    W, observed, model = make_case("DM", 0.5, 2, K)
+def test_every_width_of_the_padding(key, K):
+    W, observed, model = make_case(key, 0.5, 2, K)
     algorithm = MeanField(max_inner=2, inner_tol=0, gentle_sweeps=0, dtype="float64")
     state = algorithm.init(model, observed, seed=1)
     new, _ = algorithm.step(observed, state, LocalExecutor(1))

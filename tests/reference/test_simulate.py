@@ -11,7 +11,7 @@ import pytest
 from dcomp import registry
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter
-from dcomp.models import MODELS
+from dcomp.models import MODELS, TreeMultinomial
 from dcomp.reference.simulate import draw_loadings, draw_scores, simulate
 
 SAMPLED = [key for key, names in registry.supported().items() if "gibbs" in names]
@@ -24,6 +24,8 @@ TOKENS = np.array([[4, 2], [0, 7], [0, 0]])
 
 
 def build(key):
+    if key == "TM":  # a root that stops, and the only child
+        return TreeMultinomial.build(2, a1=ALPHA[0], a2=ALPHA[1], b=0.7, gamma=GAMMA)
     options = {"alpha": ALPHA, "gamma": GAMMA}
     options |= {"beta": BETA} if key != "DM" else {}
     options |= {"rho": RHO} if key == "CGP" else {}
@@ -31,7 +33,7 @@ def build(key):
 
 
 def draws(key, seed=0):
-    size = TOKENS if key == "DM" else EXPOSURE
+    size = EXPOSURE if MODELS[key].has_exposure else TOKENS
     return simulate(build(key), FEATURES, size, np.random.default_rng(seed), n_replicates=R)
 
 
@@ -42,7 +44,7 @@ def assert_mean(values, expected):
 
 
 def prior_mean_of_scores(key):
-    if key == "DM":
+    if not MODELS[key].has_exposure:  # a tree of two nodes is the flat Dirichlet
         return ALPHA / ALPHA.sum()
     return ALPHA / BETA * (1 - RHO if key == "CGP" else 1)
 
@@ -52,7 +54,7 @@ def test_means_of_the_prior(key):
     draw = draws(key)
     mean = prior_mean_of_scores(key)
     theta = GAMMA / np.bincount(FEATURES.blocks, weights=GAMMA)[FEATURES.blocks]
-    size = TOKENS if key == "DM" else EXPOSURE
+    size = EXPOSURE if MODELS[key].has_exposure else TOKENS
     assert_mean(draw.scores, np.tile(mean, (3, 1)))
     assert_mean(draw.Theta, np.tile(theta[:, None], (1, 2)))
     assert_mean(draw.v, size[:, FEATURES.blocks][..., None] * theta[:, None] * mean)
@@ -65,7 +67,7 @@ def test_means_of_the_prior(key):
 def test_second_moments_of_the_prior(key):
     """E[score²], E[θ²] and, because words share their document's score, E[c (c − 1)] = e² E[l²]."""
     draw = draws(key, seed=1)
-    if key == "DM":
+    if not MODELS[key].has_exposure:
         square = ALPHA * (ALPHA + 1) / (ALPHA.sum() * (ALPHA.sum() + 1))
         pairs = (TOKENS.sum(axis=1) * (TOKENS.sum(axis=1) - 1))[:, None] * square
     else:
@@ -108,7 +110,7 @@ def test_replicates_lie_side_by_side(key):
         for other in range(4):
             np.testing.assert_array_equal(W[r, :, other], draw.W[r] if r == other else 0)
     assert observed.counts.features.n_blocks == 8
-    if key != "DM":
+    if MODELS[key].has_exposure:
         np.testing.assert_array_equal(observed.total_exposure, np.tile(TOKENS.sum(axis=1), 4))
     assert draw.model_of_all(build(key)).loadings.gamma.tolist() == GAMMA.tolist() * 4
 
@@ -118,7 +120,7 @@ def test_replicates_lie_side_by_side(key):
 def test_models_simulate_the_same(key, size):
     """`Model.simulate` draws words by their totals, another way to the same law."""
     model, rng = build(key), np.random.default_rng(6)
-    sizes = TOKENS if key == "DM" else EXPOSURE
+    sizes = EXPOSURE if MODELS[key].has_exposure else TOKENS
     sizes = sizes.sum(axis=1) if size == "per document" else sizes
     counts, scores, Theta = model.simulate(FEATURES, np.repeat(sizes, 4000, axis=0), rng)
     per_block = np.broadcast_to(sizes[:, None] if sizes.ndim == 1 else sizes, (3, 2))

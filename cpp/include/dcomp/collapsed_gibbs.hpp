@@ -45,6 +45,7 @@ struct CollapseInput {
   ScoreWeights scores;            // the same for all documents where counts are sparse
   std::uint64_t seed = 0;
   std::uint32_t sweep = 0;
+  const TreeWeights* tree = nullptr;  // in place of `scores`; columns of the counts are its places
 };
 
 // One sweep over all tokens: z and the counts change together. Returns the sum of
@@ -61,7 +62,9 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
                            const Rows<const float>& scores, const Rows<const float>& Theta,
                            std::uint16_t* z, int n_threads);
 
-// out_jk += (n_jk + gamma_j) / (N_gk + Gamma_g): E[Theta | z], for recording.
-void add_mean_loadings(CollapsedCounts& counts, const double* gamma, float* out, int n_threads);
+// out_jk += (n_jk + gamma_j) / (N_gk + Gamma_g): E[Theta | z], for recording. column[k] is the
+// place in a row of out for component k, -1 for none; null where it is k.
+void add_mean_loadings(CollapsedCounts& counts, const double* gamma, const Rows<float>& out,
+                       const std::int32_t* column, int n_threads);
 
 }  // namespace dcomp

@@ -42,6 +42,7 @@ struct InstructionSet {
   double (*left_to_right)(const LeftToRightPass&, std::int64_t i, std::int64_t length,
                           const LeftToRightScratch&);
   void (*tempered_sweep)(const TemperedPass&, double t, Stream&, const TemperedScratch&);
+  void (*collapse_trees)(CollapseCell*, int count);
 
   template <class T>
   const Kernels<T>& kernels() const;

@@ -109,6 +109,38 @@ def fit(
             default="mean; vb",
         ),
     ] = None,
+    branching: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="TM: children of an internal node.", show_default="7"
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="TM: levels of the tree, in place of -k.",
+            show_default="3: 57 nodes",
+        ),
+    ] = None,
+    grow_to: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="TM: the leaves with the most words grow children, to at most N nodes.",
+        ),
+    ] = None,
+    grow_at: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="TM: sweeps before it grows, in the burn-in.",
+            show_default="50",
+        ),
+    ] = None,
     exposure: Exposure = None,
     max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most, resumed ones too.")] = 200,
     tol: Annotated[
@@ -208,6 +240,7 @@ def fit(
       dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --max-iter 400 --chains 4
       dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"
       dcomp fit corpus.jsonl -k 50 --model LN --shrinkage auto
+      dcomp fit corpus.jsonl --model tree --branching 7 --depth 3 --algorithm collapsed-gibbs
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
     """
     source = Source(input, format, vocab, min_count, min_docs, blocks)
@@ -229,6 +262,10 @@ def fit(
         draws,
         draws_of,
         shrinkage,
+        branching,
+        depth,
+        grow_to,
+        grow_at,
     )
     settings.check(resume)
     target = output or resume or default_output(input)
@@ -284,5 +321,11 @@ def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
     out = console()
     for line in summary_lines(fitted, counts):
         out.print(line)
-    out.print(component_table(fitted, top))
+    if fitted.model.key == "TM":
+        from dcomp.evaluate import Hierarchy
+
+        text = Hierarchy.of(fitted, n=top).text()
+        out.print(text, soft_wrap=True, highlight=False, markup=False)
+    else:
+        out.print(component_table(fitted, top))
     out.print(f"saved in {target}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,10 @@ class Settings:
     draws: int | None = None
     draws_of: str | None = None
     shrinkage: str | None = None
+    branching: int | None = None
+    depth: int | None = None
+    grow_to: int | None = None
+    grow_at: int | None = None
 
     def check(self, resume: Path | None) -> None:
         """Refuse early, before a large file is read: unknown names, options without effect."""
@@ -51,6 +55,12 @@ class Settings:
             raise InvalidParameter("--draws-of has no effect without --draws")
         key = registry.model_key(self.model or "DM")
         registry.algorithm_name(key, self.algorithm or "auto")
+        of_trees = ("branching", "depth", "grow_to", "grow_at")
+        given = [name for name in of_trees if getattr(self, name) is not None]
+        if given and key != "TM":
+            raise InvalidParameter(f"{_flag(given[0])} is an option of model TM, not {key}")
+        if self.k is not None and self.depth is not None:
+            raise InvalidParameter("-k and --depth both say how many nodes there are: give one")
 
 
 def _flag(name: str) -> str:
@@ -143,7 +153,7 @@ def _run(
 def _parts(
     counts: Counts, settings: Settings, earlier: Fit | None, max_iter: int
 ) -> tuple[Any, Any]:
-    from dcomp import validation
+    from dcomp import registry, validation
 
     if earlier is not None:
         return earlier.model, earlier.algorithm
@@ -151,6 +161,8 @@ def _parts(
     usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
     if settings.algorithm in ("ml", "tempered-em"):
         usual_gamma = 1.0  # no prior
+    if registry.model_key(settings.model or "DM") == "TM":
+        return _tree_parts(counts, settings, max_iter, usual_gamma)
     model = validation.resolve_model(
         settings.model or "DM",
         counts,
@@ -162,7 +174,13 @@ def _parts(
         shrinkage=number_or_word(settings.shrinkage, None),
         algorithm=settings.algorithm or "auto",
     )
-    algorithm = validation.resolve_algorithm(
+    return model, _algorithm(model, settings, max_iter)
+
+
+def _algorithm(model: Any, settings: Settings, max_iter: int) -> Any:
+    from dcomp import validation
+
+    return validation.resolve_algorithm(
         settings.algorithm or "auto",
         model,
         loadings=settings.loadings,
@@ -173,4 +191,24 @@ def _parts(
         n_draws=settings.draws or 0,
         **({} if settings.draws_of is None else {"draws_of": settings.draws_of}),
     )
-    return model, algorithm
+
+
+def _tree_parts(counts: Counts, settings: Settings, max_iter: int, gamma: float) -> tuple[Any, Any]:
+    """A tree by branching and depth, or of -k nodes, and how it grows."""
+    from dcomp import validation
+    from dcomp.errors import UnsupportedCombination
+    from dcomp.models import Tree
+
+    for name in ("alpha", "beta", "rho"):
+        if getattr(settings, name) is not None:
+            raise UnsupportedCombination(f"--{name} has no meaning for model TM")
+    if settings.k is None:
+        tree = validation.resolve_tree(None, settings.branching, settings.depth)
+    else:
+        tree = Tree.complete(settings.k, settings.branching or validation.BRANCHING)
+    model = validation.resolve_tree_model(tree, counts, gamma=number_or_word(settings.gamma, gamma))
+    algorithm = _algorithm(model, settings, max_iter)
+    growth = validation.resolve_growth(
+        model, settings.grow_to, settings.grow_at, settings.branching
+    )
+    return model, algorithm if growth is None else replace(algorithm, grow=growth)

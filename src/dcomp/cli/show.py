@@ -149,7 +149,7 @@ def chain_levels(fit: Fit) -> list[float]:
 def priors(fit: Fit) -> dict[str, FloatArray]:
     """The priors of the scores by name, arrays of length K; Sigma0 is (K, K)."""
     scores: Any = fit.model.scores
-    names = ("alpha", "beta", "rho", "mu0", "Sigma0")
+    names = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b")
     return {name: getattr(scores, name) for name in names if hasattr(scores, name)}
 
 
@@ -178,6 +178,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "gamma": fit.model.loadings.gamma.tolist(),
         "learned": [*fit.model.scores.learned, *(["gamma"] if fit.model.loadings.learned else [])],
         "negligible_scores": _negligible_record(fit),
+        "parents": getattr(getattr(fit.model, "tree", None), "parents", None),
         "components": [
             {
                 "component": k,

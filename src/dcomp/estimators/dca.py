@@ -35,10 +35,11 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components : K, the number of components.
-    model : "DM", "GP", "CGP", "LN", a long name, or a Model object.
+    model : "DM", "GP", "CGP", "LN", "TM" (a complete tree of 7 branches; others by `TreeDCA`), a
+        long name, or a Model object.
     algorithm : "auto", "mean-field", "map", "gibbs", "collapsed-gibbs", "laplace", or an Algorithm
         object.
-    alpha : all but LN: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
+    alpha : all but LN and TM: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
         numbers.
     beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths), a
         number, or K numbers.
@@ -138,17 +139,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Fit to counts: scipy sparse, array, frame, Counts, or lists of tokens. y is ignored."""
         counts = self._counts(X, reset=True)
         max_iter = validation.whole_number("max_iter", self.max_iter, 1)
-        model = validation.resolve_model(
-            self.model,
-            counts,
-            self.n_components,
-            alpha=self.alpha,
-            beta=self.beta,
-            rho=self.rho,
-            gamma=self.gamma,
-            algorithm=self._algorithm(),
-            **self._priors(),
-        )
+        model = self._model(counts)
         algorithm = validation.resolve_algorithm(
             self._algorithm(),
             model,
@@ -160,6 +151,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             n_draws=self.n_draws,
             draws_of=self.draws_of,
         )
+        algorithm = self._finished(algorithm, model)
         n_chains = validation.whole_number("n_chains", self.n_chains, 1)
         earlier = getattr(self, "fit_", None) if self.warm_start else None
         chosen = algorithm if earlier is None else earlier.algorithm
@@ -183,6 +175,23 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         self.n_iter_ = self.fit_.n_sweeps
         return self
+
+    def _model(self, counts: Counts) -> Model:
+        return validation.resolve_model(
+            self.model,
+            counts,
+            self.n_components,
+            alpha=self.alpha,
+            beta=self.beta,
+            rho=self.rho,
+            gamma=self.gamma,
+            algorithm=self._algorithm(),
+            **self._priors(),
+        )
+
+    def _finished(self, algorithm: Algorithm, model: Model) -> Algorithm:
+        """With options that only a cousin has."""
+        return algorithm
 
     def _algorithm(self) -> str | Algorithm:
         """As the user named it; a cousin knows its own."""

@@ -5,6 +5,7 @@ from dcomp.evaluate.coherence import Coherence, coherence, exclusivity
 from dcomp.evaluate.diagnostics import Diagnostics, diagnostics
 from dcomp.evaluate.evidence import Evidence, evidence
 from dcomp.evaluate.heldout import HeldOut, completion
+from dcomp.evaluate.hierarchy import Hierarchy, LevelCorrelations, level_correlations
 from dcomp.evaluate.independence import Independence, independence
 from dcomp.evaluate.left_to_right import LeftToRight, left_to_right
 from dcomp.evaluate.mcmc import ess_bulk, ess_tail, rhat
@@ -22,8 +23,10 @@ __all__ = [
     "Diagnostics",
     "Evidence",
     "HeldOut",
+    "Hierarchy",
     "Independence",
     "LeftToRight",
+    "LevelCorrelations",
     "Outliers",
     "PredictiveCheck",
     "ScorePosterior",
@@ -41,6 +44,7 @@ __all__ = [
     "exclusivity",
     "independence",
     "left_to_right",
+    "level_correlations",
     "outliers",
     "predictive_check",
     "rhat",

@@ -6,6 +6,7 @@ from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
 from dcomp.inference.gibbs import Gibbs
+from dcomp.inference.growth import Growth
 from dcomp.inference.laplace import Laplace
 from dcomp.inference.map_em import MapEM
 from dcomp.inference.maximum_likelihood import MaximumLikelihood
@@ -31,6 +32,7 @@ __all__ = [
     "Draw",
     "DrawPlan",
     "Gibbs",
+    "Growth",
     "Info",
     "Keep",
     "Laplace",

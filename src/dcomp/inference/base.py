@@ -47,6 +47,8 @@ class Recorded:
     c: npt.NDArray[np.float32]  # (I, K)
     zeros: npt.NDArray[np.float32] | None  # (I, K): sweeps with c = 0, where a score can be zero
     count: int
+    scores: npt.NDArray[np.float32] | None = None  # (I, K): of E[scores | c], where no mean of c
+    # gives it (TM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Draw:
     """One draw from the posterior; None for what was not asked for. Arrays are never written to."""
 
     sweep: int
-    hyper: Mapping[str, FloatArray]  # the priors of that sweep: alpha (K), and beta, rho
+    hyper: Mapping[str, FloatArray]  # the priors of that sweep: alpha (K), beta, rho; a1, a2, b
     scores: npt.NDArray[np.float32] | None = None  # (I, K)
     Theta: npt.NDArray[np.float32] | None = None  # (J, K): columns sum to 1 within each block
     assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry

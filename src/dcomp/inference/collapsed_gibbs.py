@@ -1,4 +1,4 @@
-"""Rao-Blackwellised (collapsed) Gibbs sampling for DM, GP and CGP: BJ06 figure 7, table IV.
+"""Rao-Blackwellised (collapsed) Gibbs sampling for DM, GP, CGP and TM: BJ06 figure 7, table IV.
 
 Scores and loadings are integrated out; each token is drawn given all others. Small corpora, and
 `exact=True`, run the exact sequential sampler. Larger ones are cut into a fixed grid of documents ×
@@ -20,10 +20,11 @@ from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, State
 from dcomp.inference.draws import Keep, draw_given_counts, room
 from dcomp.inference.gibbs import check_schedule
+from dcomp.inference.growth import Growth, check_growth, grow_tokens, is_due
 from dcomp.inference.hyper import learn_from_counts, learn_gamma
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
-from dcomp.inference.sampling import PriorArguments, empty_record, score_weights
-from dcomp.models import Model, Observations
+from dcomp.inference.sampling import PriorArguments, empty_record, native_tree, score_weights
+from dcomp.models import Model, Observations, TreeScores
 from dcomp.models.arrays import read_only
 
 SMALL = 100_000  # tokens
@@ -45,6 +46,7 @@ class CollapsedGibbs:
     start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
     priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave draws of scores, loadings or assignments behind.
+    grow: when and how far a tree of components grows.
 
     >>> CollapsedGibbs(burn_in=50).name
     'collapsed-gibbs'
@@ -57,6 +59,7 @@ class CollapsedGibbs:
     start: str = "random"
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
+    grow: Growth | None = None
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -65,6 +68,7 @@ class CollapsedGibbs:
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
         check_start(self.start, self.anneal, self.burn_in)
+        check_growth(self.grow, self.burn_in)
 
     @property
     def min_sweeps(self) -> int:
@@ -77,7 +81,7 @@ class CollapsedGibbs:
 
     def is_sparse(self, model: Model, observed: Observations) -> bool:
         """Whether sweeps follow lists of components. Exposures that differ give every document
-        score weights of its own, which leaves nothing for lists to share."""
+        score weights of its own, which leaves nothing for lists to share; so does a tree."""
         exposure = observed.total_exposure
         shares = not model.has_exposure or bool(np.all(exposure == exposure[0]))
         if self.sparse and not shares:
@@ -85,6 +89,13 @@ class CollapsedGibbs:
                 "sparse=True needs the same exposure for all documents; they differ here: "
                 "leave sparse at None"
             )
+        if isinstance(model.scores, TreeScores):
+            if self.sparse:
+                raise UnsupportedCombination(
+                    "sparse=True is for flat models; a tree looks at all its nodes: leave sparse "
+                    "at None"
+                )
+            return False
         return shares and (model.n_components >= MANY if self.sparse is None else self.sparse)
 
     def sampler(self, model: Model, observed: Observations) -> Any:
@@ -99,6 +110,7 @@ class CollapsedGibbs:
             model.n_components,
             parts,
             self.is_sparse(model, observed),
+            native_tree(model.scores) if isinstance(model.scores, TreeScores) else None,
         )
 
     def init(
@@ -110,8 +122,7 @@ class CollapsedGibbs:
         if self.start == "mean-field":
             begin = MeanFieldStart.of(model, observed, seed, executor)
             model = begin.model
-            prior: Any = model.scores
-            scores = begin.c + prior.alpha.astype(np.float32)
+            scores = _rough_scores(model, begin.c)
             Theta = np.ascontiguousarray(begin.weights.Theta, dtype=np.float32)
             sampler.start_from(
                 seed, scores, Theta, z, 1 if executor is None else executor.n_threads
@@ -128,6 +139,8 @@ class CollapsedGibbs:
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep over all tokens. The native counts are a cache of z: rebuilt if they are not
         those of this state, as after an interrupt or a load."""
+        if self.grow is not None and is_due(self.grow, state):
+            state = grow_tokens(self.grow, state, self._documents(observed, state))
         model, threads = state.model, executor.n_threads
         cache = state.cache
         if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
@@ -135,14 +148,10 @@ class CollapsedGibbs:
             cache.sampler.count(state.z)
         sweep, n_features = state.sweep + 1, observed.counts.n_features
         warm = heated(model, sweep, self.anneal)
-        padded = (model.n_components + _core.lanes() - 1) // _core.lanes() * _core.lanes()
-        weights = score_weights(warm, observed, padded)
         assert state.z is not None
         z = state.z.copy()
         cache.sweep = -1  # until the sweep is whole
-        words = cache.sampler.sweep(
-            z, warm.loadings.per_feature(n_features), *weights, state.seed, sweep, threads
-        )
+        words = _sweep(cache.sampler, warm, observed, z, state.seed, sweep, threads)
         cache.sweep = sweep
         gamma = model.loadings.per_feature(n_features)
         prior = PriorArguments.of(model, observed).as_tuple()
@@ -151,7 +160,7 @@ class CollapsedGibbs:
         recorded = state.recorded
         if sweep > self.burn_in:
             recorded = _record(
-                cache.sampler, recorded or empty_record(model, observed), gamma, threads
+                cache.sampler, recorded or empty_record(model, observed), model, gamma, threads
             )
         draws = state.draws
         if self.keep.wants(sweep - self.burn_in):
@@ -207,6 +216,15 @@ class CollapsedGibbs:
         """z by document and, within one, by entry of the counts, each repeated by its count."""
         return _in_entry_order(self.sampler(model, observed), z)
 
+    def _documents(self, observed: Observations, state: State) -> npt.NDArray[np.int64]:
+        """The document of each token, in the order of z."""
+        cache = state.cache
+        if not isinstance(cache, _Cache):
+            cache = _Cache(self.sampler(state.model, observed), -1)
+        entry = np.empty(cache.sampler.n_tokens, dtype=np.int64)
+        cache.sampler.entries(entry)
+        return np.searchsorted(observed.counts.indptr, entry, side="right") - 1
+
     def finish(self, observed: Observations, state: State) -> State:
         """c and n of the last assignment."""
         cache = state.cache
@@ -248,13 +266,46 @@ def _in_entry_order(sampler: Any, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.u
     return read_only(out)
 
 
-def _record(sampler: Any, recorded: Recorded, gamma: Any, n_threads: int) -> Recorded:
+def _rough_scores(model: Model, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Scores for a start, up to a factor per document."""
+    scores: Any = model.scores
+    if isinstance(scores, TreeScores):
+        return scores.posterior_mean(c, np.ones(len(c))).astype(np.float32)
+    return np.asarray(c + scores.alpha.astype(np.float32))
+
+
+def _sweep(
+    sampler: Any,
+    model: Model,
+    observed: Observations,
+    z: npt.NDArray[np.uint16],
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> float:
+    """All tokens once: z and the native counts change; Σ log p(word | all the rest)."""
+    gamma = model.loadings.per_feature(observed.counts.n_features)
+    if isinstance(model.scores, TreeScores):
+        tree = native_tree(model.scores)
+        return float(sampler.sweep_tree(z, gamma, tree, seed, sweep, n_threads))
+    padded = (model.n_components + _core.lanes() - 1) // _core.lanes() * _core.lanes()
+    weights = score_weights(model, observed, padded)
+    return float(sampler.sweep(z, gamma, *weights, seed, sweep, n_threads))
+
+
+def _record(sampler: Any, recorded: Recorded, model: Model, gamma: Any, n_threads: int) -> Recorded:
     Theta, c = recorded.Theta.copy(), recorded.c.copy()
     zeros = None if recorded.zeros is None else recorded.zeros.copy()
     sampler.record(gamma, Theta, c, zeros, n_threads)
+    scores = recorded.scores
+    if isinstance(model.scores, TreeScores) and scores is not None:
+        scores = scores.copy()
+        sampler.add_means(native_tree(model.scores), scores, n_threads)
+        read_only(scores)
     return Recorded(
         read_only(Theta),
         read_only(c),
         None if zeros is None else read_only(zeros),
         recorded.count + 1,
+        scores,
     )

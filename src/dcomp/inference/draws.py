@@ -25,7 +25,7 @@ from dcomp.models import Model
 from dcomp.models.arrays import FloatArray, read_only
 
 KINDS = ("scores", "loadings", "assignments")
-HYPER = ("alpha", "beta", "rho")
+HYPER = ("alpha", "beta", "rho", "a1", "a2", "b")
 _OWN_PAGES = 1 << 18  # bytes; a process may have some 60,000 maps, too few for small arrays
 DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 

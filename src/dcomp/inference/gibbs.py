@@ -1,4 +1,4 @@
-"""Direct Gibbs sampling for DM, GP and CGP: BJ06 figure 6 and table III.
+"""Direct Gibbs sampling for DM, GP, CGP and TM: BJ06 figure 6 and table III, BJ04 3.4.
 
 A sweep draws Θ given n, every document's scores given c, and splits every non-zero count over the
 components by one multinomial draw. Documents are independent given Θ: exactly parallel.
@@ -18,9 +18,10 @@ from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, State
 from dcomp.inference.draws import Keep, hyper_parameters, plain_loadings, room
+from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due
 from dcomp.inference.hyper import learn_from_counts, learn_gamma
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
-from dcomp.inference.sampling import PriorArguments, empty_record
+from dcomp.inference.sampling import PriorArguments, add_means, empty_record
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -35,6 +36,7 @@ class Gibbs:
     start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
     priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave their draws of scores and loadings behind.
+    grow: when and how far a tree of components grows.
 
     >>> Gibbs(burn_in=100).name
     'gibbs'
@@ -45,6 +47,7 @@ class Gibbs:
     start: str = "random"
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
+    grow: Growth | None = None
 
     name: ClassVar[str] = "gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -53,6 +56,7 @@ class Gibbs:
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
         check_start(self.start, self.anneal, self.burn_in)
+        check_growth(self.grow, self.burn_in)
         if "assignments" in self.keep.of:
             raise UnsupportedCombination(
                 "gibbs divides whole counts and gives no token a component: for draws of "
@@ -103,6 +107,8 @@ class Gibbs:
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ, then every document."""
+        if self.grow is not None and is_due(self.grow, state):
+            state = grow_counts(self.grow, state)
         model, features, sweep = state.model, observed.counts.features, state.sweep + 1
         gamma = model.loadings.per_feature(features.n_features)
         prior = PriorArguments.of(model, observed).as_tuple()
@@ -139,6 +145,7 @@ class Gibbs:
         recorded = state.recorded
         if sweep > self.burn_in:
             recorded = _record(recorded or empty_record(model, observed), c, n, gamma, features)
+            recorded = add_means(recorded, model, c, executor.n_threads)
         capped = tuple[str, ...]()
         if sweep > self.anneal and sweep % self.learn_every == 0:
             model, capped = learn_from_counts(model, c, observed)
@@ -197,6 +204,5 @@ def _record(
     totals = column_totals(n, blocks) + np.bincount(blocks, weights=gamma)[:, None]
     Theta = recorded.Theta + ((n + gamma[:, None]) / totals[blocks]).astype(np.float32)
     zeros = None if recorded.zeros is None else recorded.zeros + (c == 0)
-    return Recorded(
-        read_only(Theta), read_only(recorded.c + c.astype(np.float32)), zeros, recorded.count + 1
-    )
+    c_sum = read_only(recorded.c + c.astype(np.float32))
+    return replace(recorded, Theta=read_only(Theta), c=c_sum, zeros=zeros, count=recorded.count + 1)

@@ -1,4 +1,4 @@
-"""Mean field (variational inference) for DM and GP: BJ06 (13)–(19), figure 5.
+"""Mean field (variational inference) for DM, GP and TM: BJ06 (13)–(19), figure 5; BJ04 3.4.
 
 One sweep visits every document: its fixed point q(scores), the bound and the statistics n come
 from one native kernel; then the loadings (BJ06 (15) or B18 (6.12)) and the hyper-parameters
@@ -18,9 +18,11 @@ from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray, Info, State, SufficientStats
+from dcomp.inference.growth import Growth, grow_counts, is_due
 from dcomp.inference.hyper import learn_scores
+from dcomp.inference.sampling import native_tree
 from dcomp.inference.start import even_c, seeded_state
-from dcomp.models import Model, Observations
+from dcomp.models import Model, Observations, TreeScores
 from dcomp.models.arrays import FloatArray, read_only
 
 TREATMENTS = ("mean", "map", "vb")
@@ -35,6 +37,7 @@ class MeanField:
     max_inner, inner_tol: updates of one document per sweep, at most and until Σ|Δc| ≤ tol·L.
     gentle_sweeps: first sweeps with a single update per document (BJ04 2.1).
     learn_after: sweeps before hyper-parameters are learned.
+    grow: when and how far a tree of components grows.
 
     >>> MeanField(loadings="vb").name
     'mean-field'
@@ -46,6 +49,7 @@ class MeanField:
     gentle_sweeps: int = 30
     learn_after: int = 10
     dtype: str = "float32"
+    grow: Growth | None = None
 
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
@@ -67,7 +71,8 @@ class MeanField:
     @property
     def min_sweeps(self) -> int:
         """Sweeps before the stopping rule is asked: the schedule must be in its last phase."""
-        return max(self.gentle_sweeps, self.learn_after) + 2
+        grown = 0 if self.grow is None else self.grow.at + 10  # time to sort the new leaves
+        return max(self.gentle_sweeps, self.learn_after, grown) + 2
 
     def init(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
@@ -88,6 +93,8 @@ class MeanField:
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: weights from n, every document, then new n and hyper-parameters."""
+        if self.grow is not None and is_due(self.grow, state):
+            state = grow_counts(self.grow, state)
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
         gentle = state.sweep < self.gentle_sweeps
@@ -210,6 +217,8 @@ def native_prior(
         raise UnsupportedCombination(
             f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
         )
+    if isinstance(scores, TreeScores):
+        return _core.ScorePrior(model.key, native_tree(scores), None, None, mode)
     beta = np.ascontiguousarray(scores.beta) if model.has_exposure else None
     needs_exposure = model.has_exposure and not observed.is_unit
     exposure = np.ascontiguousarray(observed.total_exposure) if needs_exposure else None

@@ -87,9 +87,8 @@ def heated(model: Model, sweep: int, anneal: int) -> Model:
         return model
     heat = HEAT ** (1 - (sweep - 1) / anneal)
     scores: Any = model.scores
-    changes = {"alpha": scores.alpha * heat}
-    if hasattr(scores, "beta"):
-        changes["beta"] = scores.beta * heat
+    stronger = [name for name in ("alpha", "beta", "a1", "a2", "b") if hasattr(scores, name)]
+    changes = {name: getattr(scores, name) * heat for name in stronger}
     if hasattr(scores, "rho"):
         changes["rho"] = scores.rho / heat
     loadings = replace(model.loadings, gamma=model.loadings.gamma * heat)

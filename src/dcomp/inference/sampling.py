@@ -5,22 +5,24 @@ BJ04 2.1: burn in, then average E[Θ | n] (not the draws) over the recorded swee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dcomp import _core
 from dcomp.inference.base import Recorded
-from dcomp.models import ConditionalGammaScores, Model, Observations
-from dcomp.models.arrays import FloatArray
+from dcomp.models import ConditionalGammaScores, Model, Observations, TreeScores
+from dcomp.models.arrays import FloatArray, read_only
 
 
 @dataclass(frozen=True)
 class PriorArguments:
-    """α, β, ρ and exposure as contiguous arrays; None where the model has none."""
+    """α, β, ρ and exposure as contiguous arrays; None where the model has none. A tree stands in
+    the place of α."""
 
-    alpha: FloatArray
+    alpha: FloatArray | _core.TreePrior
     beta: FloatArray | None
     rho: FloatArray | None
     exposure: FloatArray | None
@@ -37,6 +39,8 @@ class PriorArguments:
         has_beta = hasattr(scores, "beta")
         has_rho = isinstance(scores, ConditionalGammaScores)
         needs_exposure = model.has_exposure and exposure is not None
+        if isinstance(scores, TreeScores):
+            return cls(native_tree(scores), None, None, None)
         return cls(
             np.ascontiguousarray(scores.alpha),
             np.ascontiguousarray(scores.beta) if has_beta else None,
@@ -47,6 +51,12 @@ class PriorArguments:
     def as_tuple(self) -> tuple[Any, Any, Any, Any]:
         """In the order of the native functions."""
         return self.alpha, self.beta, self.rho, self.exposure
+
+
+def native_tree(scores: TreeScores) -> _core.TreePrior:
+    """A tree with its priors as the kernels take it."""
+    parent = np.array(scores.tree.parents, dtype=np.int32)
+    return _core.TreePrior(parent, *map(np.ascontiguousarray, (scores.a1, scores.a2, scores.b)))
 
 
 FloatRows = npt.NDArray[np.float32]
@@ -79,14 +89,28 @@ def score_weights(
     return a0, pad(alpha), pad(1 / rate)
 
 
+def add_means(
+    recorded: Recorded, model: Model, c: npt.NDArray[np.int32], n_threads: int
+) -> Recorded:
+    """The record with E[scores | c] added, where the model needs it."""
+    if recorded.scores is None:
+        return recorded
+    assert isinstance(model.scores, TreeScores)
+    scores = recorded.scores.copy()
+    _core.tree_means(c, native_tree(model.scores), scores, n_threads)
+    return replace(recorded, scores=read_only(scores))
+
+
 def empty_record(model: Model, observed: Observations) -> Recorded:
     """Zero sums, with room for what this model needs."""
     K, counts = model.n_components, observed.counts
     needs_zeros = isinstance(model.scores, ConditionalGammaScores)
+    needs_scores = isinstance(model.scores, TreeScores)
     shape = (counts.n_docs, K)
     return Recorded(
         np.zeros((counts.n_features, K), dtype=np.float32),
         np.zeros(shape, dtype=np.float32),
         np.zeros(shape, dtype=np.float32) if needs_zeros else None,
         0,
+        np.zeros(shape, dtype=np.float32) if needs_scores else None,
     )

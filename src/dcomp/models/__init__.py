@@ -9,15 +9,18 @@ from dcomp.models.conditional_gamma_poisson import (
 )
 from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletScores
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
+from dcomp.models.hierarchy import Tree
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 from dcomp.models.logistic_normal import LogisticNormal, LogisticNormalScores
 from dcomp.models.observations import Observations
+from dcomp.models.tree import TreeMultinomial, TreeScores
 
 MODELS: dict[str, type[DirichletMultinomial] | type[GammaPoisson] | type[LogisticNormal]] = {
     DirichletMultinomial.key: DirichletMultinomial,
     GammaPoisson.key: GammaPoisson,
     ConditionalGammaPoisson.key: ConditionalGammaPoisson,
     LogisticNormal.key: LogisticNormal,
+    TreeMultinomial.key: TreeMultinomial,
 }
 
 __all__ = [
@@ -33,5 +36,8 @@ __all__ = [
     "LogisticNormalScores",
     "Model",
     "Observations",
+    "Tree",
+    "TreeMultinomial",
+    "TreeScores",
     "empirical_gamma",
 ]

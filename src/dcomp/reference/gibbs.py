@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts
-from dcomp.models import ConditionalGammaScores, DirichletScores, Model, Observations
+from dcomp.models import ConditionalGammaScores, DirichletScores, Model, Observations, TreeScores
 from dcomp.models.arrays import FloatArray
 
 IntArray = npt.NDArray[np.int64]
@@ -47,6 +47,8 @@ def score_ratio(model: Model, c: npt.NDArray[Any], exposure: float) -> FloatArra
     scores: Any = model.scores
     if isinstance(scores, DirichletScores):
         return np.asarray(scores.alpha + c)
+    if isinstance(scores, TreeScores):
+        return scores.posterior_mean(c, np.ones(1))
     ratio = (scores.alpha + c) / (scores.beta + exposure)
     if isinstance(scores, ConditionalGammaScores):
         q0 = scores.zero_probability(np.array([exposure]))[0]
@@ -110,6 +112,8 @@ def draw_scores(
     scores: Any = model.scores
     if isinstance(scores, DirichletScores):
         return np.asarray(rng.dirichlet(scores.alpha + c))
+    if isinstance(scores, TreeScores):
+        return scores.draw(c, rng)
     draw = rng.gamma(scores.alpha + c, 1 / (scores.beta + exposure))
     if isinstance(scores, ConditionalGammaScores):
         q0 = scores.zero_probability(np.array([exposure]))[0]

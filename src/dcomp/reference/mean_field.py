@@ -5,6 +5,7 @@ Dense, slow and short. `dcomp.inference.mean_field` does the same with native ke
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,16 +131,20 @@ def sweep(
     beta: FloatArray | None = None,
     exposure: FloatArray | None = None,
     inner: int = 1,
+    document: Callable[[FloatArray, FloatArray, FloatArray], Document] | None = None,
 ) -> Pass:
     """One pass over the documents, `inner` updates each: figure 5, steps 2(a)–(d).
 
-    DM without beta, GP with it. The bound belongs to the last update's own a and Z.
+    DM without beta, GP with it; another model by its own update of a document. The bound belongs to
+    the last update's own a and Z.
     """
     documents = []
     for i, w in enumerate(W.astype(float)):
         c_i = c[i]
         for _ in range(inner):
-            if beta is None:
+            if document is not None:
+                d = document(w, c_i, theta.log_weight)
+            elif beta is None:
                 d = document_dm(w, c_i, theta.log_weight, alpha)
             else:
                 e = 1.0 if exposure is None else float(exposure[i])

@@ -28,7 +28,7 @@ from scipy.stats import chi2, norm
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
-from dcomp.models import MODELS, Model, Observations
+from dcomp.models import MODELS, Model, Observations, Tree, TreeMultinomial
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.reference.simulate import (
@@ -96,6 +96,8 @@ def small_setting(key: str, layout: str) -> Setting:
     [[0.5, 0.5], [1.0, 2.0], [0.0, 0.7], [0.0, 0.0]]
     """
     K = {"vectors": _core.lanes() + 1, "many": 40}.get(layout, 3)
+    if key == "TM":
+        return _small_tree_setting(K + 2, layout)
     differ = np.resize([1.0, 2.7, 1.7], K) / max(1.0, K / 6)
     options: dict[str, Any] = {"alpha": 0.3 * differ, "gamma": [0.4, 0.7, 1.1, 0.5, 0.9]}
     if key != "DM":
@@ -111,6 +113,18 @@ def small_setting(key: str, layout: str) -> Setting:
         tokens, exposure = [[5], [9], [3], [0]], [[1.0]] * 4
         features = FeatureSpace.build(5)
     return Setting(model, features, np.array(tokens if key == "DM" else exposure, dtype=float))
+
+
+def _small_tree_setting(K: int, layout: str) -> Setting:
+    """Nodes 3 and 4 below node 1, and so on; all priors differ, and the tree is far from flat."""
+    tree = Tree.from_parents([-1, *((k - 1) // 2 for k in range(1, K))])
+    scale = np.resize([1.0, 2.7, 1.7, 0.6], K)
+    model = TreeMultinomial.build(
+        tree, a1=0.7 * scale, a2=2.0 * scale[::-1], b=0.4 * scale, gamma=[0.4, 0.7, 1.1, 0.5, 0.9]
+    )
+    blocks = [0, 0, 1, 1, 1] if layout == "blocks" else [0] * 5
+    tokens = [[5, 2], [4, 4], [0, 3], [0, 0]] if layout == "blocks" else [[5], [9], [3], [0]]
+    return Setting(model, FeatureSpace.build(5, blocks=blocks), np.array(tokens, dtype=float))
 
 
 class NativeChain:

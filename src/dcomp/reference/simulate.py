@@ -1,6 +1,7 @@
 """Drawing from the models: scores and loadings from their priors, then every word's component.
 
 DM   m ~ Dirichlet(α), w_g ~ Multinomial(L_g, Θ_g m), lengths L given          BJ06 (4)
+TM   m from a tree of components, the words as in DM                           BJ04 3.4
 GP   l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e_g (Θl)_j)                          BJ06 (2)
 CGP  l_k = 0 with probability ρ_k, else as GP                                  BJ06 (3)
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
-from dcomp.models import ConditionalGammaScores, DirichletScores, Model, Observations
+from dcomp.models import ConditionalGammaScores, DirichletScores, Model, Observations, TreeScores
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import DirichletLoadings
 
@@ -94,8 +95,8 @@ def simulate(
 ) -> Simulated:
     """Scores, Θ and words from the model: BJ06 (2), (3) or (4) with the prior of Θ.
 
-    size: per document, or per document and block: tokens for DM, exposure for GP and CGP. It may be
-    0, and a document may come out without words. A single block size serves every block.
+    size: per document, or per document and block: tokens for DM and TM, exposure for GP and CGP. It
+    may be 0, and a document may come out without words. A single block size serves every block.
 
     >>> from dcomp.models import GammaPoisson
     >>> features = FeatureSpace.build(4, blocks=[0, 0, 1, 1])
@@ -143,6 +144,8 @@ def draw_scores(
     scores: Any = model.scores
     if isinstance(scores, DirichletScores):
         return _dirichlet(scores.alpha + c, rng)
+    if isinstance(scores, TreeScores):
+        return scores.draw(c, rng)
     draw = rng.gamma(scores.alpha + c, 1 / (scores.beta + exposure[:, None]))
     if isinstance(scores, ConditionalGammaScores):
         q0 = scores.zero_probability(exposure)  # ρ itself at exposure 0

@@ -96,8 +96,13 @@ class Draws:
         return len(self.sweep)
 
     @property
+    def n_components(self) -> int:
+        """K."""
+        return int(next(v.shape[-1] for name, v in self.hyper.items() if name != "gamma"))
+
+    @property
     def alpha(self) -> FloatArray:
-        """α of each draw, (C, S, K)."""
+        """α of each draw, (C, S, K); a tree has a1, a2 and b in its place, in `hyper`."""
         return self.hyper["alpha"]
 
     @property

@@ -24,6 +24,9 @@ DIMENSIONS = {
     "beta": ("component",),
     "rho": ("component",),
     "gamma": (),
+    "a1": ("component",),
+    "a2": ("component",),
+    "b": ("component",),
 }
 
 
@@ -47,7 +50,7 @@ def to_xarray(draws: Draws) -> xarray.Dataset:
         "chain": list(draws.chains),
         "draw": np.arange(draws.n_draws),
         "sweep": ("draw", draws.sweep),
-        "component": np.arange(draws.alpha.shape[-1]),
+        "component": np.arange(draws.n_components),
     }
     if draws.scores is not None:
         n_docs = draws.scores.shape[2]

@@ -228,7 +228,9 @@ class Fit:
             return read_only(scores.posterior_mode(self.state.c, exposure).astype(self.dtype))
         value = scores.posterior_mean(self.state.c, exposure)
         recorded = self.state.recorded
-        if recorded is not None and recorded.count:
+        if recorded is not None and recorded.count and recorded.scores is not None:
+            value = recorded.scores / np.float32(recorded.count)
+        elif recorded is not None and recorded.count:
             value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
         return read_only(value.astype(self.dtype))
 
@@ -521,7 +523,9 @@ def plan_draws(
     recorded = max_iter - getattr(algorithm, "burn_in", 0)
     if not keep.count(recorded):
         return None
-    plan = DrawPlan.of(keep, recorded, n_chains, counts, model.n_components)
+    growth = getattr(algorithm, "grow", None)
+    K = model.n_components if growth is None else max(model.n_components, growth.to)
+    plan = DrawPlan.of(keep, recorded, n_chains, counts, K)
     plan.check(budget)
     return plan
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
-from dcomp.inference import ALGORITHMS, Algorithm, Info, Keep, State
+from dcomp.inference import ALGORITHMS, Algorithm, Growth, Info, Keep, State
 from dcomp.inference.base import Recorded
-from dcomp.models import MODELS, DirichletLoadings, Model
+from dcomp.models import MODELS, DirichletLoadings, Model, Tree, TreeScores
 from dcomp.models.arrays import read_only
 from dcomp.result.atomic import atomic_write
 from dcomp.result.fit import Fit
@@ -32,7 +32,7 @@ from dcomp.result.trace import Trace
 
 FORMAT, VERSION = "dcomp-fit", 3
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
-_SCORE_ARRAYS = ("alpha", "beta", "rho", "mu0", "Sigma0")
+_SCORE_ARRAYS = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b")
 _SCORE_FLAGS = (*(f"learn_{name}" for name in _SCORE_ARRAYS), "shrinkage")
 _EXTRA = "extra_"  # before the name of what an algorithm carries along
 
@@ -65,6 +65,8 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         arrays |= {"recorded_Theta": recorded.Theta, "recorded_c": recorded.c}
         if recorded.zeros is not None:
             arrays["recorded_zeros"] = recorded.zeros
+        if recorded.scores is not None:
+            arrays["recorded_scores"] = recorded.scores
     arrays |= {f"{_EXTRA}{name}": array for name, array in fit.state.extra.items()}
     if fit.kept is not None:
         arrays |= draw_arrays(fit.kept)
@@ -73,6 +75,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         "version": VERSION,
         "model": fit.model.key,
         "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
+        "tree": json.loads(scores.tree.to_json()) if isinstance(scores, TreeScores) else None,
         "learn_gamma": fit.model.loadings.learned,
         "algorithm": {"name": fit.algorithm.name, **_options(fit.algorithm)},
         "sweep": fit.state.sweep,
@@ -120,12 +123,17 @@ def load(path: str | os.PathLike[str]) -> Fit:
 def _options(algorithm: Algorithm) -> dict[str, Any]:
     options: Any = algorithm
     values = {f.name: getattr(options, f.name) for f in fields(options)}
-    return {name: asdict(v) if isinstance(v, Keep) else v for name, v in values.items()}
+    return {name: asdict(v) if isinstance(v, Keep | Growth) else v for name, v in values.items()}
 
 
 def _algorithm(options: dict[str, Any]) -> Algorithm:
     keep = options.pop("keep", None)  # mean field has none, nor had version 2
-    more = {} if keep is None else {"keep": Keep(**{**keep, "of": tuple(map(str, keep["of"]))})}
+    more: dict[str, Any] = {}
+    if keep is not None:
+        more["keep"] = Keep(**{**keep, "of": tuple(map(str, keep["of"]))})
+    growth = options.pop("grow", None)
+    if growth is not None:
+        more["grow"] = Growth(**growth)
     algorithm: Any = ALGORITHMS[options.pop("name")]
     built: Algorithm = algorithm(**options, **more)
     return built
@@ -191,7 +199,11 @@ def _recorded(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
     if not count:
         return None
     return Recorded(
-        arrays["recorded_Theta"], arrays["recorded_c"], arrays.get("recorded_zeros"), count
+        arrays["recorded_Theta"],
+        arrays["recorded_c"],
+        arrays.get("recorded_zeros"),
+        count,
+        arrays.get("recorded_scores"),
     )
 
 
@@ -234,11 +246,24 @@ def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source
     wanted = {name for name in _SCORE_ARRAYS if name in cls.scores_type.__dataclass_fields__}
     if set(hyper) != wanted:
         raise InvalidFile(f"{source}: model {cls.key} needs {', '.join(sorted(wanted))}")
-    n_components = len(hyper["mu0" if "mu0" in wanted else "alpha"])
-    scores = cls.scores_type.build(n_components, **hyper, **manifest["scores"])
+    if cls.scores_type is TreeScores:
+        scores = _tree_scores(manifest, hyper, source)
+    else:
+        n_components = len(hyper["mu0" if "mu0" in wanted else "alpha"])
+        scores = cls.scores_type.build(n_components, **hyper, **manifest["scores"])
     learned = bool(manifest.get("learn_gamma", False))  # version 2 never did
     model: Model = cls(scores, DirichletLoadings(arrays["gamma"], learned))
     return model
+
+
+def _tree_scores(
+    manifest: dict[str, Any], hyper: dict[str, npt.NDArray[Any]], source: Path
+) -> TreeScores:
+    tree = Tree.from_parents(manifest["tree"]["parents"], manifest["tree"]["names"])
+    shape = (tree.n_nodes,)
+    if any(a.shape != shape or a.dtype != np.float64 or not (a > 0).all() for a in hyper.values()):
+        raise InvalidFile(f"{source}: the priors of the tree do not belong to its nodes")
+    return TreeScores(tree, **hyper)
 
 
 def _check_shapes(
@@ -256,6 +281,7 @@ def _check_shapes(
         and (model.key != "LN" or _is_eta(arrays[f"{_EXTRA}eta"], c))
         and ("recorded_Theta" not in arrays or arrays["recorded_Theta"].shape == n.shape)
         and ("recorded_c" not in arrays or arrays["recorded_c"].shape == c.shape)
+        and ("recorded_scores" not in arrays or arrays["recorded_scores"].shape == c.shape)
         and all(
             # Numbers, and companions of c and n.
             array.shape in ((), c.shape, n.shape)

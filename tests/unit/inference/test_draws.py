@@ -20,7 +20,7 @@ ALARM = 1e-4
 ROWS = 20_000
 C = np.array([3, 0, 1], np.int32)
 ALPHA, BETA, RHO = np.array([0.3, 0.8, 2.0]), np.array([0.5, 1.5, 1.0]), np.array([0.3, 0.6, 0.2])
-OPTIONS = {"DM": {}, "GP": {"beta": BETA}, "CGP": {"beta": BETA, "rho": RHO}}
+OPTIONS = {"DM": {}, "GP": {"beta": BETA}, "CGP": {"beta": BETA, "rho": RHO}, "TM": {}}
 
 
 def scores_of(key, exposure=None, seed=0, sweep=1, n_threads=2):
@@ -99,7 +99,8 @@ def test_seeds_and_sweeps_differ_and_threads_do_not():
 @pytest.mark.parametrize("key", SAMPLED)
 def test_extreme_priors_leave_no_nan(key, gamma):
     options = {name: 1e-3 if name == "beta" else value for name, value in OPTIONS[key].items()}
-    model = MODELS[key].build(3, alpha=gamma, gamma=gamma, **options)
+    alpha = dict.fromkeys(("a1", "a2", "b") if key == "TM" else ("alpha",), gamma)
+    model = MODELS[key].build(3, gamma=gamma, **alpha, **options)
     c, n = np.zeros((50, 3), np.int32), np.zeros((40, 3), np.int32)
     c[:20, 0], n[7, 1] = 1_000_000, 1
     for exposure in (None, np.zeros(50)):
@@ -108,7 +109,7 @@ def test_extreme_priors_leave_no_nan(key, gamma):
         assert np.isfinite(draw.Theta).all()
         assert (draw.Theta >= 0).all()
         np.testing.assert_allclose(draw.Theta.sum(axis=0), 1, rtol=1e-5)
-        if key == "DM":
+        if not model.has_exposure:
             np.testing.assert_allclose(draw.scores.sum(axis=1), 1, rtol=1e-5)
         else:
             assert ((draw.scores == 0).any()) == (key == "CGP")

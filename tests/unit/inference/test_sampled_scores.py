@@ -17,9 +17,10 @@ from dcomp.models import MODELS, Observations
 
 SAMPLED = [key for key, names in registry.supported().items() if "gibbs" in names]
 OPTIONS = {
-    "DM": {},
-    "GP": {"beta": [0.5, 1.5]},
-    "CGP": {"beta": [0.5, 1.5], "rho": [0.3, 0.7]},
+    "DM": {"alpha": [0.4, 0.9]},
+    "GP": {"alpha": [0.4, 0.9], "beta": [0.5, 1.5]},
+    "CGP": {"alpha": [0.4, 0.9], "beta": [0.5, 1.5], "rho": [0.3, 0.7]},
+    "TM": {"a1": 0.7, "a2": 1.6},
 }
 Theta = np.array([[0.6, 0.1], [0.3, 0.2], [0.1, 0.7]])
 
@@ -38,9 +39,9 @@ def exact_mean(model, W, exposure):
 
 @pytest.mark.parametrize("key", SAMPLED)
 def test_the_mean_is_the_exact_one(key):
-    model = MODELS[key].build(2, alpha=[0.4, 0.9], **OPTIONS[key])
+    model = MODELS[key].build(2, **OPTIONS[key])
     W = np.array([[2, 1, 2], [0, 0, 3], [1, 0, 0], [0, 0, 0]])
-    exposure = None if key == "DM" else [0.5, 2.0, 1.0, 3.0]
+    exposure = None if not MODELS[key].has_exposure else [0.5, 2.0, 1.0, 3.0]
     observed = Observations.build(Counts.from_matrix(W), exposure)
     sampled = sample_scores(
         model, observed, Weights.of_loadings(Theta), 2, n_draws=20_000, burn_in=50, keep_draws=True

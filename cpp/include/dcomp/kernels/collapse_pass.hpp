@@ -3,6 +3,7 @@
 
 #include "dcomp/count_table.hpp"
 #include "dcomp/kernels/score_weights.hpp"
+#include "dcomp/kernels/tree_weights.hpp"
 #include "dcomp/rng.hpp"
 #include "dcomp/tokens.hpp"
 
@@ -22,6 +23,7 @@ struct CollapsePass {
   const std::int32_t* block;     // (J)
   ScoreWeights scores;
   ComponentLists documents, features;
+  const TreeWeights* tree = nullptr;  // in place of `scores`
 };
 
 // Cells that one worker walks side by side.
@@ -38,6 +40,7 @@ struct CollapseScratch {
   double *all_blocks, *feature_blocks;
   std::int32_t* count;
   std::uint16_t *topic, *place;
+  float* tree = nullptr;  // tree_scratch() numbers
 };
 
 // A cell and where its sampler stands.

@@ -7,6 +7,7 @@
 #include "dcomp/priors/dirichlet.hpp"
 #include "dcomp/priors/gamma.hpp"
 #include "dcomp/priors/modes.hpp"
+#include "dcomp/priors/tree.hpp"
 
 namespace dcomp::DCOMP_ISA {
 

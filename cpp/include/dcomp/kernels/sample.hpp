@@ -14,8 +14,11 @@
 
 namespace dcomp::DCOMP_ISA {
 
-// log l_k or, for DM, log of the unnormalised m_k; -infinity for an exact zero of CGP.
+// log l_k or, for DM, log of the unnormalised m_k; -infinity for an exact zero of CGP. `out` has
+// pass.room() numbers, the first K of them for the result.
 inline void draw_log_scores(const ScorePass& pass, std::int64_t i, Stream& rng, double* out) {
+  if (pass.tree != nullptr)
+    return draw_log_tree(*pass.tree, pass.c.row(i), rng, out, out + pass.c.width);
   const double e = pass.exposure == nullptr ? 1.0 : pass.exposure[i];
   const std::int32_t* c = pass.c.row(i);
   for (std::int64_t k = 0; k < pass.c.width; ++k) {
@@ -57,7 +60,7 @@ inline void write_scores(const ScorePass& pass, std::int64_t i, const double* lo
   }
 }
 
-// Scores of one document and nothing else; log_scores is room for K numbers.
+// Scores of one document and nothing else; log_scores is room for pass.room() numbers.
 inline void draw_scores(const ScorePass& pass, std::int64_t i, double* log_scores) {
   Stream rng(pass.seed, pass.purpose, pass.sweep, static_cast<std::uint64_t>(i));
   draw_log_scores(pass, i, rng, log_scores);

@@ -1,0 +1,138 @@
+"""Growing a tree of components in the middle of a fit: BJ04 §5.
+
+BJ04 starts with a small tree and lets new leaves extend its most populous nodes after some sweeps.
+It does not say where their words begin. Here each document gives its words of a grown node to one
+of the new leaves, drawn at random, but for the share that the prior keeps at the node: words that
+came together stay together, and the sweeps that follow sort the documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.errors import InvalidParameter, UnsupportedCombination
+from dcomp.inference.base import State
+from dcomp.inference.start import generator
+from dcomp.models import Model, TreeMultinomial
+from dcomp.models.arrays import read_only
+from dcomp.models.tree import STOP
+
+
+@dataclass(frozen=True)
+class Growth:
+    """After `at` sweeps the leaves with the most words get `branching` leaves each, the most
+    populous first, while there are at most `to` components.
+
+    a1, a2: of the nodes that become internal. b: of each new leaf; None for 1/B.
+
+    >>> Growth(at=50, to=200).more([9.0, 30.0, 20.0, 10.0], [1, 2, 3])
+    {1: 7, 2: 7, 3: 7}
+    >>> Growth(at=50, to=13).more([9.0, 30.0, 20.0, 10.0], [1, 2, 3])
+    {1: 7, 2: 2}
+    """
+
+    at: int
+    to: int
+    branching: int = 7
+    a1: float = STOP[0]
+    a2: float = STOP[1]
+    b: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("at", 1), ("to", 2), ("branching", 2)):
+            if getattr(self, name) < least:
+                raise InvalidParameter(
+                    f"a tree grows with {name} of at least {least}; got {getattr(self, name)}"
+                )
+
+    def more(self, words: Any, leaves: Any) -> dict[int, int]:
+        """New leaves of each leaf, given the words of every node. No node gets a single one: an
+        only child says nothing that its parent does not."""
+        left = self.to - len(words)
+        out: dict[int, int] = {}
+        for node in sorted(leaves, key=lambda node: (-words[node], node)):
+            n_new = min(self.branching, left)
+            if n_new < 2:
+                break
+            out[int(node)] = n_new
+            left -= n_new
+        return dict(sorted(out.items()))
+
+
+def check_growth(growth: Growth | None, burn_in: int | None = None) -> None:
+    """An error where sweeps with another number of components would be averaged."""
+    if growth is not None and burn_in is not None and growth.at > burn_in:
+        raise InvalidParameter(
+            f"a tree must have grown when recording begins: grow_at = {growth.at} must be at most "
+            f"burn_in = {burn_in}"
+        )
+
+
+def grown_model(growth: Growth, model: Model, words: npt.NDArray[Any]) -> tuple[Model, Any]:
+    """The model with its new nodes, and how many leaves each grown node has got."""
+    if not isinstance(model, TreeMultinomial):
+        raise UnsupportedCombination(f"only a tree of components grows; model {model.key} has none")
+    more = growth.more(words, np.flatnonzero(model.tree.is_leaf).tolist())
+    scores = model.scores.grown(more, growth.a1, growth.a2, growth.b)
+    return replace(model, scores=scores), more
+
+
+def is_due(growth: Growth | None, state: State) -> bool:
+    """Whether the next sweep is the first with new nodes."""
+    return growth is not None and state.sweep == growth.at
+
+
+def grow_counts(growth: Growth, state: State) -> State:
+    """A state of mean field or direct Gibbs with new columns in c and n. c decides: n of the new
+    leaves of a node are alike, until the sweep's documents tell them apart."""
+    rng = generator(state.seed, purpose=3)
+    c, n = state.c, state.n
+    model, more = grown_model(growth, state.model, n.sum(axis=0, dtype=np.float64))
+    keep = growth.a1 / (growth.a1 + growth.a2)
+    new_c, new_n = ([x] for x in (c.copy(), n.copy()))
+    for node, n_new in more.items():
+        moved = _moved(c[:, node], 1 - keep, rng)
+        child = rng.integers(n_new, size=len(c))
+        new_c.append(np.where(child[:, None] == np.arange(n_new), moved[:, None], 0))
+        new_c[0][:, node] -= moved
+        moved = _moved(n[:, node], 1 - keep, rng)
+        new_n.append(_even(moved, n_new, rng))
+        new_n[0][:, node] -= moved
+    c, n = (np.concatenate(x, axis=1, dtype=c.dtype) for x in (new_c, new_n))
+    return replace(state, model=model, c=read_only(c), n=read_only(n))
+
+
+def grow_tokens(growth: Growth, state: State, document: npt.NDArray[np.int64]) -> State:
+    """The same for an assignment of tokens; `document` is that of each, in the order of z."""
+    assert state.z is not None
+    rng = generator(state.seed, purpose=3)
+    K = state.model.n_components
+    model, more = grown_model(growth, state.model, np.bincount(state.z, minlength=K))
+    keep = growth.a1 / (growth.a1 + growth.a2)
+    z, first, n_docs = state.z.copy(), K, int(document.max(initial=-1)) + 1
+    for node, n_new in more.items():
+        child = first + rng.integers(n_new, size=n_docs)
+        tokens = np.flatnonzero(state.z == node)
+        tokens = tokens[rng.random(len(tokens)) >= keep]
+        z[tokens] = child[document[tokens]]
+        first += n_new
+    unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
+    return replace(state, model=model, z=read_only(z), c=unread, n=unread, cache=None)
+
+
+def _moved(values: npt.NDArray[Any], share: float, rng: np.random.Generator) -> npt.NDArray[Any]:
+    """A share of each count; whole numbers are drawn."""
+    if values.dtype.kind == "f":
+        return np.asarray(values * values.dtype.type(share))
+    return rng.binomial(values, share).astype(values.dtype)
+
+
+def _even(values: npt.NDArray[Any], n_parts: int, rng: np.random.Generator) -> npt.NDArray[Any]:
+    """(J, n_parts): each count divided evenly; whole numbers are drawn."""
+    if values.dtype.kind == "f":
+        return np.repeat(values[:, None] / values.dtype.type(n_parts), n_parts, axis=1)
+    return rng.multinomial(values, np.full(n_parts, 1 / n_parts)).astype(values.dtype)

@@ -1,0 +1,294 @@
+"""TM, the tree-multinomial model: components are the nodes of a tree, w ~ Multinomial(L, Θm).
+
+BJ04 3.4; MODELS §3. A word stops at node k with probability q_k or goes on to a child l with
+probability n_l, so that the score of a child can be large only where its ancestors' are not small:
+
+    m_k = q_k · Π_{l on the path to k} n_l · Π_{l above k} (1 − q_l),      q_leaf = 1
+    q_k ~ Beta(a1_k, a2_k) for internal k,      (n_l of the children of k) ~ Dirichlet(b_l)
+
+With the subtree totals S_k = c_k + Σ_below c and D_k = S_k − c_k,
+Π m^c = Π_k q_k^c_k (1 − q_k)^D_k · Π_l n_l^S_l: all of it is conjugate given c.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, gammaln
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
+from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.models.dirichlet_multinomial import DirichletMultinomial
+from dcomp.models.hierarchy import Tree
+from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.words import draw_words
+
+# BJ04 3.4: (a1, a2) at the root, "a weak preference for 10 % stop words", and below it.
+ROOT_STOP, STOP = (1.0, 10.0), (10.0, 60.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeScores:
+    """q_k ~ Beta(a1_k, a2_k), branches ~ Dirichlet(b): BJ04 3.4.
+
+    a1, a2 mean nothing at leaves and b nothing at the root; they are 1 there.
+
+    >>> scores = TreeScores.build(Tree.regular(2, 2))
+    >>> scores.a1, scores.a2, scores.b
+    (array([1., 1., 1.]), array([10.,  1.,  1.]), array([1. , 0.5, 0.5]))
+    """
+
+    tree: Tree
+    a1: FloatArray
+    a2: FloatArray
+    b: FloatArray
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(
+        cls,
+        tree: Tree,
+        a1: npt.ArrayLike | None = None,
+        a2: npt.ArrayLike | None = None,
+        b: npt.ArrayLike | None = None,
+    ) -> TreeScores:
+        """None is the paper's choice: (a1, a2) = (1, 10) at the root and (10, 60) below,
+        b = 1/B for each of B children. A number is for all nodes, an array for one each. Warns
+        where the tree makes no difference: then it is one Dirichlet over all nodes."""
+        inner, K = ~tree.is_leaf, tree.n_nodes
+        paper = np.full((2, K), 1.0)
+        for row, (root, below) in enumerate(zip(ROOT_STOP, STOP, strict=True)):
+            paper[row, 1:], paper[row, 0] = below, root
+        even = 1.0 / np.maximum(tree.branching[tree.parent_index], 1)
+        branch = _node_vector("b", even if b is None else b, K).copy()
+        branch[0] = 1.0
+        built = cls(
+            tree,
+            read_only(np.where(inner, _node_vector("a1", paper[0] if a1 is None else a1, K), 1.0)),
+            read_only(np.where(inner, _node_vector("a2", paper[1] if a2 is None else a2, K), 1.0)),
+            read_only(branch),
+        )
+        if built.is_flat:
+            warnings.warn(
+                "these parameters flatten the tree: with sums of b equal to a2 and b equal to "
+                "a1 + a2 of every internal child it is one Dirichlet over all nodes, and LDA "
+                "fits that faster",
+                FlatTreeWarning,
+                stacklevel=2,
+            )
+        return built
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return self.tree.n_nodes
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """None: BJ04 sets them, because learning would flatten the tree."""
+        return ()
+
+    @cached_property
+    def b_total(self) -> FloatArray:
+        """Σ of b over the children of each node, (K)."""
+        parents = self.tree.parent_index[1:]
+        sums = np.bincount(parents, weights=self.b[1:], minlength=self.n_components)
+        return read_only(sums.astype(np.float64))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the prior is one Dirichlet: Σ_l b_l = a2_k at every internal node k, and
+        b_l = a1_l + a2_l for every internal child l (MODELS §3; BJ04 has only the first).
+
+        >>> TreeScores(Tree.regular(2, 2), *np.ones((2, 3)), np.array([1.0, 0.5, 0.5])).is_flat
+        True
+        """
+        inner = ~self.tree.is_leaf
+        totals = np.isclose(self.b_total, self.a2)[inner].all()
+        steps = np.isclose(self.b, self.a1 + self.a2)[1:][inner[1:]].all()
+        return bool(inner.any() and totals and steps)
+
+    def grown(
+        self, more: Mapping[int, int], a1: float, a2: float, b: float | None = None
+    ) -> TreeScores:
+        """With new leaves below these nodes (`Tree.grown`), which had none: they become internal
+        with a1 and a2, and their children have b each, or 1/B."""
+        tree = self.tree.grown(more)
+        fresh = np.ones(tree.n_nodes - self.n_components)
+        rows = [np.concatenate([row, fresh]) for row in (self.a1, self.a2, self.b)]
+        for node, n_new in more.items():
+            rows[0][node], rows[1][node] = a1, a2
+            rows[2][list(tree.children[node])] = 1 / n_new if b is None else b
+        return TreeScores(tree, *map(read_only, rows))
+
+    def subtree_totals(self, c: npt.NDArray[Any]) -> FloatArray:
+        """S (..., K): what a node and all below it hold."""
+        return np.asarray(np.asarray(c, dtype=np.float64) @ self.tree.on_path)
+
+    def along_paths(self, stop: FloatArray, go: FloatArray, branch: FloatArray) -> FloatArray:
+        """log m_k from log q, log(1 − q) and log n, all (..., K); entries without meaning are not
+        looked at."""
+        step = branch + go[..., self.tree.parent_index]
+        step[..., 0] = 0
+        return np.asarray(step @ self.tree.on_path.T + np.where(self.tree.is_leaf, 0.0, stop))
+
+    def _posterior(self, c: npt.NDArray[Any]) -> tuple[FloatArray, ...]:
+        """Beta parameters a1 + c and a2 + D, Dirichlet b + S, and its sum, all (..., K)."""
+        S = self.subtree_totals(c)
+        D = S - c
+        total = np.where(self.tree.is_leaf, 1.0, self.b_total) + D
+        return self.a1 + c, self.a2 + D, self.b + S, total
+
+    def _expected(self, c: npt.NDArray[Any], of: Any) -> FloatArray:
+        """log m with `of` (log, or digamma) for the logarithm of each posterior's parameters."""
+        stop, go, branch, total = self._posterior(c)
+        both = of(stop + go)
+        parent = self.tree.parent_index
+        return self.along_paths(of(stop) - both, of(go) - both, of(branch) - of(total[..., parent]))
+
+    def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """E[m | c] (..., K): independent factors, so the product of their means. It is also the
+        collapsed predictive g(c + 1_k)/g(c).
+
+        >>> TreeScores.build(Tree.regular(2, 2)).posterior_mean(np.zeros((1, 3)), None).round(4)
+        array([[0.0909, 0.4545, 0.4545]])
+        """
+        return np.exp(self._expected(c, np.log))
+
+    def posterior_mode(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """The tree has no fit at the modes."""
+        raise UnsupportedCombination("model TM is not fitted at the modes of its scores")
+
+    def expected_log(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """E[log m] (..., K): digamma differences along the path."""
+        return self._expected(c, digamma)
+
+    def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """log E[Π m_k^c_k] per document: Beta and Dirichlet ratios over the internal nodes."""
+        stop, go, branch, total = self._posterior(np.asarray(c))
+        inner = ~self.tree.is_leaf
+
+        def rise(after: FloatArray, before: FloatArray) -> FloatArray:
+            return np.asarray(gammaln(after) - gammaln(before))
+
+        beta = rise(stop, self.a1) + rise(go, self.a2) - rise(stop + go, self.a1 + self.a2)
+        whole = np.where(self.tree.is_leaf, 1.0, self.b_total)
+        nodes = np.where(inner, beta - rise(total, whole), 0.0).sum(axis=-1)
+        return np.asarray(nodes + rise(branch, self.b)[..., 1:].sum(axis=-1))
+
+    def log_density(self, m: FloatArray) -> FloatArray:
+        """log p(m) per document, on the simplex of m.
+
+        A node that B children and itself share divides its subtree's mass r into q r and
+        n_l (1 − q) r: the volume of that map is r^B (1 − q)^(B−1).
+        """
+        r = self.subtree_totals(m)
+        inner, B = ~self.tree.is_leaf, self.tree.branching
+        go = np.where(inner, (r - m) / r, 0.5)  # 1 − q
+        branch = np.log(r) - np.log((r - m)[..., self.tree.parent_index])
+        q = np.where(inner, m / r, 0.5)
+        beta = gammaln(self.a1 + self.a2) - gammaln(self.a1) - gammaln(self.a2)
+        beta = beta + (self.a1 - 1) * np.log(q) + (self.a2 - 1) * np.log(go)
+        node = gammaln(np.where(inner, self.b_total, 1.0)) - B * np.log(r) - (B - 1) * np.log(go)
+        child = (self.b - 1) * branch - gammaln(self.b)
+        return np.asarray(
+            np.where(inner, beta + node, 0).sum(axis=-1) + child[..., 1:].sum(axis=-1)
+        )
+
+    def draw(self, c: npt.NDArray[Any], rng: np.random.Generator) -> FloatArray:
+        """m (..., K) given c: a Beta per internal node and a Dirichlet over its children. In logs,
+        because 1/B is a small shape."""
+        stop, go, branch, _ = self._posterior(np.asarray(c))
+        log_stop, log_go, log_branch = (_log_gamma_draw(x, rng) for x in (stop, go, branch))
+        both = np.logaddexp(log_stop, log_go)
+        total = np.zeros_like(log_branch)
+        for below in map(list, filter(None, self.tree.children)):
+            part = np.logaddexp.reduce(log_branch[..., below], axis=-1)
+            total[..., below] = part[..., None]
+        m = np.exp(self.along_paths(log_stop - both, log_go - both, log_branch - total))
+        return np.asarray(m / m.sum(axis=-1, keepdims=True))
+
+
+def _log_gamma_draw(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
+    return np.asarray(
+        np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+    )
+
+
+def _node_vector(name: str, value: npt.ArrayLike, n_nodes: int) -> FloatArray:
+    array = positive_array(name, value)
+    if array.ndim > 1 or (array.ndim == 1 and len(array) != n_nodes):
+        raise InvalidParameter(
+            f"{name} must be a number or hold one number per node ({n_nodes}); "
+            f"got shape {array.shape}"
+        )
+    return np.broadcast_to(array, (n_nodes,)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class TreeMultinomial(DirichletMultinomial):
+    """m from a tree of components, w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): BJ04 3.4.
+
+    >>> model = TreeMultinomial.build(Tree.regular(branching=7, depth=3))
+    >>> model.n_components, model.key
+    (57, 'TM')
+    """
+
+    scores: TreeScores  # type: ignore[assignment]
+    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
+
+    key: ClassVar[str] = "TM"
+    long_name: ClassVar[str] = "tree"
+    scores_type: ClassVar[type[TreeScores]] = TreeScores  # type: ignore[assignment]
+
+    @classmethod
+    def build(  # type: ignore[override]
+        cls,
+        tree: Tree | int,
+        *,
+        a1: npt.ArrayLike | None = None,
+        a2: npt.ArrayLike | None = None,
+        b: npt.ArrayLike | None = None,
+        gamma: npt.ArrayLike = 0.5,
+    ) -> TreeMultinomial:
+        """The model from a tree (or a number of nodes, `Tree.complete`) and plain numbers; None for
+        the paper's."""
+        tree = tree if isinstance(tree, Tree) else Tree.complete(tree)
+        return cls(TreeScores.build(tree, a1, a2, b), DirichletLoadings(gamma))
+
+    @property
+    def tree(self) -> Tree:
+        """The tree whose nodes are the components."""
+        return self.scores.tree
+
+    def with_scores(self, **changes: Any) -> TreeMultinomial:
+        """The same model with other hyper-parameters of the scores."""
+        return replace(self, scores=replace(self.scores, **changes))
+
+    def with_loadings(self, loadings: DirichletLoadings) -> TreeMultinomial:
+        """The same model with another prior of the loadings."""
+        return replace(self, loadings=loadings)
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Counts, m and Θ drawn from the model; `size` = tokens per document (and block)."""
+        if Theta is None:
+            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
+        totals = np.asarray(size, dtype=np.int64)
+        totals = totals[:, None] if totals.ndim == 1 else totals
+        totals = np.broadcast_to(totals, (len(totals), features.n_blocks))
+        m = self.scores.draw(np.zeros((len(totals), self.n_components)), rng)
+        return draw_words(features, m, Theta, totals, rng), m, Theta

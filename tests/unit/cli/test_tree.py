@@ -1,0 +1,44 @@
+"""Trees of components from the shell."""
+
+import json
+
+import numpy as np
+
+import dcomp
+
+
+def test_a_tree_is_fitted_printed_and_saved(run, corpus):
+    words = ("--model", "tree", "--branching", 2, "--depth", 2, "--algorithm", "collapsed-gibbs")
+    more = ("--max-iter", 40, "--grow-to", 7, "--grow-at", 10, "-o", "t.dcomp")
+    done = run("fit", corpus, *words, *more)
+    assert done.code == 0, done.err
+    assert "root (100.0 %)" in done.out
+    assert "└─ 2 (" in done.out
+    fit = dcomp.load("t.dcomp")
+    assert fit.model.tree.parents == (-1, 0, 0, 1, 1, 2, 2)
+    direct = dcomp.TreeDCA(
+        2, 2, grow_to=7, grow_at=10, max_iter=40, anneal=0, gamma=0.05, verbose=0
+    ).fit(dcomp.read(corpus))
+    assert np.array_equal(fit.Theta, direct.fit_.Theta)
+    shown = json.loads(run("fit", corpus, *words, *more, "--force", "--json").out)
+    assert shown["parents"] == [-1, 0, 0, 1, 1, 2, 2]
+    assert len(shown["priors"]["a1"]) == 7
+
+
+def test_k_nodes_in_all(run, corpus):
+    words = ("--model", "TM", "-k", 5, "--branching", 2, "--max-iter", 10, "--tol", 0)
+    assert run("fit", corpus, *words, "-o", "k.dcomp").code == 0
+    assert dcomp.load("k.dcomp").model.tree.parents == (-1, 0, 0, 1, 1)
+
+
+def test_refused_with_a_reason(run, corpus):
+    for words, reason in (
+        (("--depth", 3), "--depth is an option of model TM, not DM"),
+        (("--model", "TM", "-k", 5, "--depth", 3), "-k and --depth both say"),
+        (("--model", "TM", "--alpha", 1), "--alpha has no meaning for model TM"),
+        (("--model", "TM", "--grow-at", 9), "grow_at = 9 has no effect without grow_to"),
+        (("--model", "TM", "--algorithm", "map"), "model TM has no algorithm 'map'"),
+    ):
+        done = run("fit", corpus, *words, "-o", "x.dcomp")
+        assert done.code != 0
+        assert reason in done.err
