@@ -17,7 +17,7 @@ import numpy as np
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference.mean_field import fold_in
-from dcomp.models import DirichletScores, GammaScores, Observations
+from dcomp.models import DirichletScores, GammaScores, Observations, TreeScores
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Fit
 
@@ -104,7 +104,7 @@ def score_posterior(
         a, b = matched_gamma(mean, sd)
     else:
         a, b = matched_dirichlet(mean, sd, agree), None
-    conjugate = isinstance(fit.model.scores, DirichletScores | GammaScores)
+    conjugate = isinstance(fit.model.scores, DirichletScores | GammaScores | TreeScores)
     own = _mean_field(fit, observed, n_jobs) if fit.has_fixed_point and conjugate else None
     zero = read_only(drawn.zero.astype(np.float64))
     return ScorePosterior(read_only(a), b, read_only(mean), read_only(sd), zero, own)
@@ -148,6 +148,9 @@ def _mean_field(fit: Fit, observed: Observations, n_jobs: int | None) -> MeanFie
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
     folded = fold_in(fit.model, observed, fit.weights("mean", threads), threads)
     scores: Any = fit.model.scores
+    if isinstance(scores, TreeScores):
+        m, sd = scores.posterior_mean(folded.c, np.ones(1)), scores.posterior_sd(folded.c)
+        return MeanFieldScores(matched_dirichlet(m, sd), None, m, sd)
     a = np.asarray(scores.alpha + folded.c, dtype=np.float64)
     if not fit.model.has_exposure:
         total = a.sum(axis=1, keepdims=True)

@@ -76,7 +76,7 @@ class TreeScores:
             read_only(np.where(inner, _node_vector("a2", paper[1] if a2 is None else a2, K), 1.0)),
             read_only(branch),
         )
-        if built.is_flat:
+        if built.is_dirichlet:
             warnings.warn(
                 "these parameters flatten the tree: with sums of b equal to a2 and b equal to "
                 "a1 + a2 of every internal child it is one Dirichlet over all nodes, and LDA "
@@ -104,11 +104,11 @@ class TreeScores:
         return read_only(sums.astype(np.float64))
 
     @property
-    def is_flat(self) -> bool:
+    def is_dirichlet(self) -> bool:
         """Whether the prior is one Dirichlet: Σ_l b_l = a2_k at every internal node k, and
         b_l = a1_l + a2_l for every internal child l (MODELS §3; BJ04 has only the first).
 
-        >>> TreeScores(Tree.regular(2, 2), *np.ones((2, 3)), np.array([1.0, 0.5, 0.5])).is_flat
+        >>> TreeScores(Tree.regular(2, 2), *np.ones((2, 3)), np.array([1.0, 0.5, 0.5])).is_dirichlet
         True
         """
         inner = ~self.tree.is_leaf
@@ -162,6 +162,12 @@ class TreeScores:
         array([[0.0909, 0.4545, 0.4545]])
         """
         return np.exp(self._expected(c, np.log))
+
+    def posterior_sd(self, c: npt.NDArray[Any]) -> FloatArray:
+        """Standard deviation of m given c (..., K): E[m²] is the product of the factors' own, which
+        are x (x + 1) over the same of the sum for Beta and Dirichlet alike."""
+        square = np.exp(self._expected(c, lambda x: np.log(x * (x + 1))))
+        return np.asarray(np.sqrt(np.maximum(square - np.exp(2 * self._expected(c, np.log)), 0.0)))
 
     def posterior_mode(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """The tree has no fit at the modes."""

@@ -86,7 +86,7 @@ def test_priors_are_those_of_the_paper():
     assert scores.a1.tolist() == [1, 10, 1, 1, 1, 1]
     assert scores.a2.tolist() == [10, 60, 1, 1, 1, 1]
     np.testing.assert_allclose(scores.b, [1, 1 / 3, 1 / 3, 1 / 3, 1 / 2, 1 / 2])
-    assert not scores.is_flat
+    assert not scores.is_dirichlet
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,8 @@ def test_draws_have_the_moments():
     first = scores.posterior_mean(c, np.ones(1))
     error = m.std(axis=0) / np.sqrt(len(m))
     assert (np.abs(m.mean(axis=0) - first) < 5 * error).all()
+    sd = scores.posterior_sd(c)
+    assert (np.abs(m.std(axis=0) / sd - 1) < 0.03).all()
     pair = (m[:, 1] * m[:, 5]).mean()  # a node with its child
     both = np.zeros(10)
     both[[1, 5]] = 1
@@ -199,7 +201,7 @@ def test_a_flat_tree_is_a_dirichlet(tree):
     K = tree.n_nodes
     alpha = np.linspace(0.2, 1.5, K)
     scores, dirichlet = flat(tree, alpha), DirichletScores.build(K, alpha)
-    assert scores.is_flat
+    assert scores.is_dirichlet
     rng = np.random.default_rng(6)
     c, one = rng.integers(0, 6, (5, K)), np.ones(5)
     np.testing.assert_allclose(scores.log_moment(c, one), dirichlet.log_moment(c, one))
@@ -216,7 +218,7 @@ def test_the_papers_condition_alone_does_not_flatten():
     half = flat(tree, alpha)
     half = TreeScores.build(tree, 3 * half.a1, half.a2, half.b)
     np.testing.assert_allclose(half.b_total[:3], half.a2[:3])
-    assert not half.is_flat
+    assert not half.is_dirichlet
     c = np.array([[1, 0, 0, 2, 0, 0, 0]])
     dirichlet = DirichletScores.build(7, np.where(tree.is_leaf, 1.0, 3.0))
     assert half.log_moment(c, np.ones(1)) != pytest.approx(dirichlet.log_moment(c, np.ones(1)))
