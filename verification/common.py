@@ -39,14 +39,14 @@ def plotting() -> Any:
     return pyplot
 
 
-def save(figure: Any, name: str) -> None:
+def save(figure: Any, name: str, colours: int = 16) -> None:
     """As a small PNG: few colours, which is all that lines and bars need."""
     from PIL import Image  # comes with matplotlib
 
     RESULTS.mkdir(exist_ok=True)
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=80)
-    image = Image.open(drawn).convert("RGB").quantize(16, dither=Image.Dither.NONE)
+    image = Image.open(drawn).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
     image.save(RESULTS / f"{name}.png", optimize=True)
     plotting().close(figure)
 

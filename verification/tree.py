@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import RESULTS, plotting, row, save, write
+from common import plotting, row, save, write
 
 import dcomp
 from dcomp.evaluate import LevelCorrelations, level_correlations
@@ -70,9 +70,10 @@ def box_plots(groups: dict[str, LevelCorrelations]) -> None:
 
 def picture(hierarchy: Any) -> None:
     pyplot = plotting()
-    figure, axis = pyplot.subplots(subplot_kw={"projection": "polar"}, figsize=(13, 13))
+    figure = pyplot.figure(figsize=(16, 16))
+    axis = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="polar")
     hierarchy.plot(axis, n=3)
-    save(figure, "tree")
+    save(figure, "tree", colours=64)
 
 
 def quantile_table(groups: dict[str, LevelCorrelations]) -> list[str]:
@@ -110,7 +111,6 @@ def main() -> None:
     }
     box_plots(groups)
     picture(hierarchy)
-    (RESULTS / "tree.json").write_text(hierarchy.to_json() + "\n")
     inner = [node for node in hierarchy.nodes if node.coherence is not None]
     by_level = {
         level: [node.coherence for node in inner if node.level == level]
@@ -147,7 +147,7 @@ def main() -> None:
         "## The tree",
         "",
         "Shares are those of a node with all below it; words are those of its own component for "
-        "internal nodes and leaves alike. A picture is in tree.png, the numbers in tree.json.",
+        "internal nodes and leaves alike. A picture is in tree.png.",
         "",
         "```",
         hierarchy.text(summary=False),

@@ -186,6 +186,8 @@ def test_draws_of_a_tree(planted, tmp_path):
     fit = model.fit(counts).fit_
     assert fit.draws.scores.shape == (1, 4, 300, 7)
     assert fit.draws.hyper["a1"].shape == (1, 4, 7)
+    with pytest.raises(dcomp.UnsupportedCombination, match="its priors are a1, a2, b"):
+        fit.draws.alpha  # noqa: B018
     np.testing.assert_allclose(fit.draws.scores.sum(axis=-1), 1, rtol=1e-5)
     dcomp.save(fit, tmp_path / "draws.dcomp")
     again = dcomp.load(tmp_path / "draws.dcomp")

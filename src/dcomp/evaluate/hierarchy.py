@@ -129,7 +129,8 @@ class Hierarchy:
 
     def plot(self, axis: Any = None, n: int = 3) -> Any:
         """The tree as a picture, the root at the centre: each node a ring segment as wide as its
-        words, with its first n features (`pip install "dcomp[plot]"`)."""
+        words, with as many of its own n first features as have room (`pip install "dcomp[plot]"`).
+        """
         if axis is None:
             try:
                 from matplotlib import pyplot
@@ -268,31 +269,32 @@ def _judge(tree: Tree, together: FloatArray) -> tuple[list[float | None], list[b
     return coherence, fits
 
 
-def _draw_rings(hierarchy: Hierarchy, axis: Any, n: int) -> None:
-    tree = hierarchy.tree
-    start = {0: 0.0}
+def _draw_rings(hierarchy: Hierarchy, axis: Any, n: int, size: float = 6) -> None:
+    """Segments level by level, and in each as many of the n words as it has room for."""
+    tree, start = hierarchy.tree, {0: 0.0}
+    rings = float(tree.level.max()) + 1
+    inches = axis.figure.get_size_inches().min() * axis.get_position().height / 2 / rings
+    line = 1.2 * size / 72 / inches  # height of a line, in units of the radius
     for k in tree.order:
         node, angle = hierarchy.nodes[k], start[k]
-        width = 2 * math.pi * node.subtree
-        colour = f"C{_branch(tree, k) % 10}" if k else "0.85"
-        height = 0.96
-        bottom = 0.0 if k == 0 else float(node.level)
+        width, bottom = 2 * math.pi * node.subtree, float(node.level)
         axis.bar(
-            angle, height, width=width, bottom=bottom, align="edge", color=colour,
-            edgecolor="white", linewidth=0.5, alpha=0.85 / (1 + 0.25 * node.level),
+            angle, 0.96, width=width, bottom=bottom, align="edge", edgecolor="white", linewidth=0.5,
+            color=f"C{(_branch(tree, k) - 1) % 10}" if k else "0.85",
+            alpha=0.85 / (1 + 0.25 * node.level),
         )  # fmt: skip
-        middle = angle + width / 2
-        if width > 0.06 or k == 0:
-            words = node.own if tree.children[k] else node.summary
-            turn = math.degrees(middle)
-            turn = turn + 180 if 90 < turn % 360 < 270 else turn
-            axis.text(
-                middle, bottom + height / 2 if k else 0.0, "\n".join(words[:n]),
-                rotation=turn if k else 0, ha="center", va="center", fontsize=6,
-            )  # fmt: skip
+        middle, radius = angle + width / 2, bottom + 0.48 if k else 0.0
+        room = n if k == 0 else min(n, int(width * radius / line))
+        turn = math.degrees(middle) if k else 0.0  # along the radius, and never upside down
+        turn = turn + 180 if 90 < turn % 360 < 270 else turn
+        axis.text(
+            middle, radius, "\n".join(node.own[:room]), rotation=turn, ha="center", va="center",
+            fontsize=size, linespacing=1.0,
+        )  # fmt: skip
         for child in tree.children[k]:
             start[child] = angle
             angle += 2 * math.pi * hierarchy.nodes[child].subtree
+    axis.set_ylim(0, rings)
     axis.set_axis_off()
 
 

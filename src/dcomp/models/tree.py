@@ -112,8 +112,8 @@ class TreeScores:
         True
         """
         inner = ~self.tree.is_leaf
-        totals = np.isclose(self.b_total, self.a2)[inner].all()
-        steps = np.isclose(self.b, self.a1 + self.a2)[1:][inner[1:]].all()
+        totals = np.isclose(self.b_total, self.a2, atol=0)[inner].all()
+        steps = np.isclose(self.b, self.a1 + self.a2, atol=0)[1:][inner[1:]].all()
         return bool(inner.any() and totals and steps)
 
     def grown(

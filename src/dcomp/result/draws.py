@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
+from dcomp.errors import UnsupportedCombination
 from dcomp.inference import Draw
 from dcomp.inference.draws import KINDS, in_words
 from dcomp.models.arrays import FloatArray, read_only
@@ -103,6 +104,10 @@ class Draws:
     @property
     def alpha(self) -> FloatArray:
         """α of each draw, (C, S, K); a tree has a1, a2 and b in its place, in `hyper`."""
+        if "alpha" not in self.hyper:
+            raise UnsupportedCombination(
+                f"the model has no alpha; its priors are {', '.join(self.hyper)}, in `hyper`"
+            )
         return self.hyper["alpha"]
 
     @property

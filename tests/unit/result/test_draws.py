@@ -39,8 +39,9 @@ def make(key, algorithm, **options):
 
 
 def same_draws(a, b):
-    fields = ("sweep", "log_joint", "scores", "Theta", "assignments", *a.hyper)
+    fields = ("sweep", "log_joint", "scores", "Theta", "assignments")
     pairs = [(getattr(a, name), getattr(b, name)) for name in fields]
+    pairs += [(a.hyper[name], b.hyper[name]) for name in a.hyper]
     return a.of == b.of and all(np.array_equal(x, y) for x, y in pairs if x is not None)
 
 
@@ -65,15 +66,14 @@ def test_shapes_and_ranges(key, algorithm, planted):
     assert (draws.n_chains, draws.n_draws, draws.best) == (1, 5, 0)
     assert draws.scores.shape == (1, 5, 300, 3)
     assert draws.Theta.shape == (1, 5, 30, 3)
-    assert set(draws.hyper) == {"DM": {"alpha"}, "GP": {"alpha", "beta"}}.get(
-        key, {"alpha", "beta", "rho"}
-    )
-    assert (draws.beta is None, draws.rho is None) == (key == "DM", key != "CGP")
+    names = {"DM": {"alpha"}, "GP": {"alpha", "beta"}, "TM": {"a1", "a2", "b"}}
+    assert set(draws.hyper) == names.get(key, {"alpha", "beta", "rho"})
+    assert (draws.beta is None, draws.rho is None) == (key in ("DM", "TM"), key != "CGP")
     np.testing.assert_allclose(draws.Theta.sum(axis=2), 1, rtol=1e-5)
     np.testing.assert_array_equal(draws.log_joint[0], fitted.history["objective"][draws.sweep - 1])
     assert (draws.scores == 0).any() == (key == "CGP")
     assert len({draw.tobytes() for draw in draws.Theta[0]}) == 5
-    if key == "DM":
+    if key in ("DM", "TM"):
         np.testing.assert_allclose(draws.scores.sum(axis=3), 1, rtol=1e-5)
     with pytest.raises(ValueError, match="read-only"):
         draws.scores[0, 0, 0, 0] = 1

@@ -220,7 +220,7 @@ def test_fits_of_earlier_versions_still_load(name):
 def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
     assert len(list(GOLDEN.glob("v2-*.dcomp"))) == 3
-    assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 4
+    assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 5
     assert "draws" in json.loads((GOLDEN / "v3-CGP.json").read_text())
 
 
