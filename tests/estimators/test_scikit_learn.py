@@ -79,6 +79,10 @@ class RoundedNMF(_Rounding, dcomp.NMF):
     pass
 
 
+class RoundedTreeDCA(_Rounding, dcomp.TreeDCA):
+    pass
+
+
 @parametrize_with_checks(
     [
         RoundedLDA(2, verbose=0, max_iter=40, tol=1e-2),
@@ -87,6 +91,7 @@ class RoundedNMF(_Rounding, dcomp.NMF):
         RoundedNMF(2, verbose=0, tol=1e-2),
         dcomp.NMF(2, loss="squared", verbose=0, tol=1e-2),
         RoundedCTM(2, start="mean-field", verbose=0, tol=1e-2),
+        RoundedTreeDCA(2, 2, verbose=0, max_iter=10),
     ]
 )
 def test_contract_on_whole_numbers(estimator, check):
