@@ -81,7 +81,8 @@ def main() -> None:
         for threads in (1, 2):
             lines.append(compare(counts, K, threads, options.warm, options.rounds))
             print(lines[-1], flush=True)
-    lines += ["", "Reproduce: `python benchmarks/tree.py`.", ""]
+    command = f"python benchmarks/tree.py --rounds {options.rounds} --warm {options.warm}"
+    lines += ["", f"Reproduce: `{command}`.", ""]
     (RESULTS / "tree.md").write_text("\n".join(lines))
 
 
