@@ -44,7 +44,7 @@ def test_draws_have_the_priors_moments():
     """5 standard errors for each of 3 + 6 numbers: a false alarm in 200,000 seeds; this is one."""
     scores = LogisticNormalScores.build(3, [0.5, -1.0, 2.0], SIGMA)
     n = 40_000
-    eta = centred(np.log(scores.draw(n, np.random.default_rng(2))))
+    eta = centred(np.log(scores.draw_prior(n, np.random.default_rng(2))))
     sd = np.sqrt(np.diag(scores.Sigma0))
     np.testing.assert_array_less(np.abs(eta.mean(axis=0) - scores.mu0), 5 * sd / np.sqrt(n))
     error = np.abs(np.cov(eta.T) - scores.Sigma0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from dcomp.models import equivalence
 from dcomp.models.base import Model
 from dcomp.models.conditional_gamma_poisson import (
     ConditionalGammaPoisson,
@@ -15,7 +18,7 @@ from dcomp.models.logistic_normal import LogisticNormal, LogisticNormalScores
 from dcomp.models.observations import Observations
 from dcomp.models.tree import TreeMultinomial, TreeScores
 
-MODELS: dict[str, type[DirichletMultinomial] | type[GammaPoisson] | type[LogisticNormal]] = {
+MODELS: dict[str, Any] = {  # key -> class
     DirichletMultinomial.key: DirichletMultinomial,
     GammaPoisson.key: GammaPoisson,
     ConditionalGammaPoisson.key: ConditionalGammaPoisson,
@@ -40,4 +43,5 @@ __all__ = [
     "TreeMultinomial",
     "TreeScores",
     "empirical_gamma",
+    "equivalence",
 ]

@@ -5,18 +5,16 @@ BJ06 IV.C, equation (4); with blocks, one multinomial per block with shared scor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-from dcomp.data import Counts, FeatureSpace
 from dcomp.models.arrays import FloatArray, component_vector, equal_fields
-from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
-from dcomp.models.observations import Observations
-from dcomp.models.words import draw_words, word_log_likelihood
+from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.multinomial import MultinomialModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +89,13 @@ class DirichletScores:
         constant = gammaln(self.alpha.sum()) - gammaln(self.alpha).sum()
         return np.asarray(constant + ((self.alpha - 1) * np.log(m)).sum(axis=1))
 
+    def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """m (I, K) from the prior."""
+        return rng.dirichlet(self.alpha, size=n_docs)
+
 
 @dataclass(frozen=True)
-class DirichletMultinomial:
+class DirichletMultinomial(MultinomialModel):
     """m ~ Dirichlet(α), w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): BJ06 (4).
 
     >>> model = DirichletMultinomial.build(2, alpha=0.5)
@@ -106,7 +108,6 @@ class DirichletMultinomial:
 
     key: ClassVar[str] = "DM"
     long_name: ClassVar[str] = "dirichlet-multinomial"
-    has_exposure: ClassVar[bool] = False
     scores_type: ClassVar[type[DirichletScores]] = DirichletScores
 
     @classmethod
@@ -121,63 +122,3 @@ class DirichletMultinomial:
         """The model from plain numbers."""
         scores = DirichletScores.build(n_components, alpha, learn_alpha=learn_alpha)
         return cls(scores, DirichletLoadings(gamma))
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-        return self.scores.n_components
-
-    def with_scores(self, **changes: Any) -> DirichletMultinomial:
-        """The same model with other hyper-parameters of the scores."""
-        return replace(self, scores=replace(self.scores, **changes))
-
-    def with_loadings(self, loadings: DirichletLoadings) -> DirichletMultinomial:
-        """The same model with another prior of the loadings."""
-        return replace(self, loadings=loadings)
-
-    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
-        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A)."""
-        counts = observed.counts
-        return counts.log_combinatoric() if combinatoric else np.zeros(counts.n_docs)
-
-    def log_likelihood(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> FloatArray:
-        """log p(w | m, Θ) per document; without the combinatoric term, of the word sequence."""
-        words = word_log_likelihood(observed.counts, scores, Theta)
-        return words + self.log_constant(observed, combinatoric=combinatoric)
-
-    def log_joint(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> float:
-        """log p(w, m, Θ): BJ06 (4) and the prior of Θ."""
-        gamma = self.loadings.per_feature(len(Theta))
-        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
-        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
-        return float((words + self.scores.log_density(scores)).sum()) + prior
-
-    def simulate(
-        self,
-        features: FeatureSpace,
-        size: npt.ArrayLike,
-        rng: np.random.Generator,
-        Theta: FloatArray | None = None,
-    ) -> tuple[Counts, FloatArray, FloatArray]:
-        """Counts, m and Θ drawn from the model; `size` = tokens per document (and block)."""
-        if Theta is None:
-            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
-        totals = np.asarray(size, dtype=np.int64)
-        totals = totals[:, None] if totals.ndim == 1 else totals
-        totals = np.broadcast_to(totals, (len(totals), features.n_blocks))
-        m = rng.dirichlet(self.scores.alpha, size=len(totals))
-        return draw_words(features, m, Theta, totals, rng), m, Theta

@@ -7,19 +7,17 @@ softmax(η), so that one direction of η is free: η is centred here, Σ_k η_k 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, equal_fields, read_only
-from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
-from dcomp.models.observations import Observations
-from dcomp.models.words import draw_words, word_log_likelihood
+from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.multinomial import MultinomialModel
 
 # Variances along the principal axes of Σ0 are kept in here.
 VARIANCE_FLOOR, VARIANCE_CAP = 1e-4, 1e4
@@ -167,7 +165,7 @@ class LogisticNormalScores:
         constant = 0.5 * log_det - 0.5 * (self.n_components - 1) * np.log(2 * np.pi)
         return np.asarray(constant - 0.5 * np.einsum("ik,kl,il->i", delta, P, delta))
 
-    def draw(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+    def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
         """m (I, K) from the prior."""
         values, vectors = np.linalg.eigh(self.Sigma0)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -196,7 +194,7 @@ def _covariance(Sigma0: npt.ArrayLike, K: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class LogisticNormal:
+class LogisticNormal(MultinomialModel):
     """η ~ N(μ0, Σ0), m = softmax(η), w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): B18 (7.2)–(7.4).
 
     >>> model = LogisticNormal.build(2, Sigma0=2.0)
@@ -209,7 +207,6 @@ class LogisticNormal:
 
     key: ClassVar[str] = "LN"
     long_name: ClassVar[str] = "logistic-normal"
-    has_exposure: ClassVar[bool] = False
     scores_type: ClassVar[type[LogisticNormalScores]] = LogisticNormalScores
 
     @classmethod
@@ -218,63 +215,3 @@ class LogisticNormal:
     ) -> LogisticNormal:
         """The model from plain numbers: mu0, Sigma0, shrinkage and what is learned."""
         return cls(LogisticNormalScores.build(n_components, **scores), DirichletLoadings(gamma))
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-        return self.scores.n_components
-
-    def with_scores(self, **changes: Any) -> LogisticNormal:
-        """The same model with other hyper-parameters of the scores."""
-        return replace(self, scores=replace(self.scores, **changes))
-
-    def with_loadings(self, loadings: DirichletLoadings) -> LogisticNormal:
-        """The same model with another prior of the loadings."""
-        return replace(self, loadings=loadings)
-
-    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
-        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A)."""
-        counts = observed.counts
-        return counts.log_combinatoric() if combinatoric else np.zeros(counts.n_docs)
-
-    def log_likelihood(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> FloatArray:
-        """log p(w | m, Θ) per document; without the combinatoric term, of the word sequence."""
-        words = word_log_likelihood(observed.counts, scores, Theta)
-        return words + self.log_constant(observed, combinatoric=combinatoric)
-
-    def log_joint(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> float:
-        """log p(w, η, Θ) at η = log m centred, with m = `scores` (I, K)."""
-        gamma = self.loadings.per_feature(len(Theta))
-        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
-        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
-        return float((words + self.scores.log_density(scores)).sum()) + prior
-
-    def simulate(
-        self,
-        features: FeatureSpace,
-        size: npt.ArrayLike,
-        rng: np.random.Generator,
-        Theta: FloatArray | None = None,
-    ) -> tuple[Counts, FloatArray, FloatArray]:
-        """Counts, m and Θ drawn from the model; `size` = tokens per document (and block)."""
-        if Theta is None:
-            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
-        totals = np.asarray(size, dtype=np.int64)
-        totals = totals[:, None] if totals.ndim == 1 else totals
-        totals = np.broadcast_to(totals, (len(totals), features.n_blocks))
-        m = self.scores.draw(len(totals), rng)
-        return draw_words(features, m, Theta, totals, rng), m, Theta

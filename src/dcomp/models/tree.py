@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,13 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
-from dcomp.models.dirichlet_multinomial import DirichletMultinomial
 from dcomp.models.hierarchy import Tree
 from dcomp.models.loadings import DirichletLoadings
-from dcomp.models.words import draw_words
+from dcomp.models.multinomial import MultinomialModel
 
 # BJ04 3.4: (a1, a2) at the root, "a weak preference for 10 % stop words", and below it.
 ROOT_STOP, STOP = (1.0, 10.0), (10.0, 60.0)
@@ -222,6 +220,10 @@ class TreeScores:
         m = np.exp(self.along_paths(log_stop - both, log_go - both, log_branch - total))
         return np.asarray(m / m.sum(axis=-1, keepdims=True))
 
+    def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """m (I, K) from the prior."""
+        return self.draw(np.zeros((n_docs, self.n_components)), rng)
+
 
 def _log_gamma_draw(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
     return np.asarray(
@@ -240,7 +242,7 @@ def _node_vector(name: str, value: npt.ArrayLike, n_nodes: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class TreeMultinomial(DirichletMultinomial):
+class TreeMultinomial(MultinomialModel):
     """m from a tree of components, w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): BJ04 3.4.
 
     >>> model = TreeMultinomial.build(Tree.regular(branching=7, depth=3))
@@ -248,15 +250,15 @@ class TreeMultinomial(DirichletMultinomial):
     (57, 'TM')
     """
 
-    scores: TreeScores  # type: ignore[assignment]
+    scores: TreeScores
     loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
 
     key: ClassVar[str] = "TM"
     long_name: ClassVar[str] = "tree"
-    scores_type: ClassVar[type[TreeScores]] = TreeScores  # type: ignore[assignment]
+    scores_type: ClassVar[type[TreeScores]] = TreeScores
 
     @classmethod
-    def build(  # type: ignore[override]
+    def build(
         cls,
         tree: Tree | int,
         *,
@@ -274,27 +276,3 @@ class TreeMultinomial(DirichletMultinomial):
     def tree(self) -> Tree:
         """The tree whose nodes are the components."""
         return self.scores.tree
-
-    def with_scores(self, **changes: Any) -> TreeMultinomial:
-        """The same model with other hyper-parameters of the scores."""
-        return replace(self, scores=replace(self.scores, **changes))
-
-    def with_loadings(self, loadings: DirichletLoadings) -> TreeMultinomial:
-        """The same model with another prior of the loadings."""
-        return replace(self, loadings=loadings)
-
-    def simulate(
-        self,
-        features: FeatureSpace,
-        size: npt.ArrayLike,
-        rng: np.random.Generator,
-        Theta: FloatArray | None = None,
-    ) -> tuple[Counts, FloatArray, FloatArray]:
-        """Counts, m and Θ drawn from the model; `size` = tokens per document (and block)."""
-        if Theta is None:
-            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
-        totals = np.asarray(size, dtype=np.int64)
-        totals = totals[:, None] if totals.ndim == 1 else totals
-        totals = np.broadcast_to(totals, (len(totals), features.n_blocks))
-        m = self.scores.draw(np.zeros((len(totals), self.n_components)), rng)
-        return draw_words(features, m, Theta, totals, rng), m, Theta
