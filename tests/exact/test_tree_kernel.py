@@ -89,7 +89,7 @@ def test_long_documents_have_wide_counts():
 @pytest.mark.parametrize("simd", ["baseline", "avx2"])
 def test_narrower_instruction_sets(simd):
     """The same tests with the kernels of other machines."""
-    environment = {**os.environ, "DCOMP_SIMD": simd}
+    environment = {**os.environ, "DCOMP_SIMD": simd, "PYTEST_ADDOPTS": ""}
     test = f"{__file__}::test_weights_are_the_predictive"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

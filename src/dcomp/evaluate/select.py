@@ -36,7 +36,7 @@ from dcomp.models.arrays import FloatArray
 from dcomp.result.tables import top_numbers
 
 # Tokens × components × sweeps × chains that the evidence of one K may take, and of its chains.
-EVIDENCE_BUDGET, EVIDENCE_CHAINS = 1e9, 8
+EVIDENCE_BUDGET, EVIDENCE_CHAINS = 2e8, 8
 _FEWEST_SWEEPS, _MOST_SWEEPS = 100, 1000
 
 
