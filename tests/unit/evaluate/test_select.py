@@ -43,7 +43,8 @@ def test_the_table_and_its_parts():
     assert (table["log_likelihood"] == -np.log(table["perplexity"])).all()
     assert np.isnan(table.loc[1, "stability"])  # one component cannot disagree
     assert table.loc[3, "stability"] > 0.8
-    assert table.loc[3, "exclusivity"] > table.loc[1, "exclusivity"] * 0
+    assert table.loc[1, "exclusivity"] == pytest.approx(1)  # it has every feature to itself
+    assert 1 / 3 < table.loc[3, "exclusivity"] < 0.999
     assert table["evidence"].isna().all()
     assert (table["converged"] > 0).all()
     assert "Recommended: 3 components." in found.summary
