@@ -96,6 +96,13 @@ def _read_long(path: Path, header: list[str], rows: _Rows) -> Counts:
     if not documents:
         raise InvalidFile(f"{path}: there must be at least one line below the header")
     if len(header) == 2:
+        for line, name in zip(lines, features, strict=True):
+            # Whole numbers may be the ids of features; other numbers are measured or counted.
+            if _is_number(name) and not name.strip().isdigit():
+                raise InvalidFile(
+                    f"{path}:{line}: two columns are read as document and feature, and {name!r} is "
+                    "no name of a feature; a table of counts needs a first column of document names"
+                )
         return Counts.from_table(documents, features)
     try:
         counts = np.array([int(field) for field in fields], np.int32)

@@ -134,3 +134,13 @@ def test_bad_json_lines(tmp_path, content, message):
     path = written(tmp_path / "bad.jsonl", content)
     with pytest.raises(InvalidFile, match=r"bad\.jsonl.*" + message):
         read(path)
+
+
+@pytest.mark.parametrize("number", ["-2", "0.5", "1e3"])
+def test_two_columns_of_numbers_are_no_names(tmp_path, number):
+    path = tmp_path / "dense.csv"
+    path.write_text(f"a,b\n1,7\n3,{number}\n")
+    with pytest.raises(InvalidFile, match=rf"dense\.csv:3: two columns .*'{number}' is no name"):
+        read(path)
+    path.write_text("document,feature\n1,7\n3,8\n")
+    assert read(path).n_tokens == 2  # ids of features
