@@ -1,0 +1,189 @@
+"""The score of a forest of components over leaf counts, and the steps that raise it: B09 5.4.
+
+    F(r, φ) = Σ_h log Z(γ+Ŵ_h)/Z(γ) + Σ_cj n_jc Σ_h r_cjh log(υ_ch / r_cjh),
+    Ŵ_hj = Σ_c n_jc r_cjh,      υ_ch = φ_h Π_{h' above h} (1 − φ_h'),  φ_leaf = 1        B09 (1)
+
+is a lower bound of log p(w | c, φ) for every r (MODELS §5). With r ∝ g_hj along the path of c, one
+row of weights g per node says all of r, and every step costs nodes × features. Three steps:
+
+- φ_h = N_h / (N_h + M_h), words at h over words at or below it: the maximum given r, always used;
+- g = υ exp(ψ(γ+Ŵ) − ψ(Σ(γ+Ŵ))): log Z is convex, so its tangent at Ŵ lies below it and this r,
+  the maximum of the tangent's bound, never lowers F;
+- a jump: a feature leaves a node, or all nodes below one, altogether. F has many local maxima,
+  since sparse loadings pay for every node that a feature has words at, and the second step takes
+  hundreds of rounds to empty one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, gammaln, xlogy
+
+from dcomp.models.arrays import FloatArray
+
+IntArray = npt.NDArray[np.int64]
+_LEAST = 1e-290  # a leaf's weight: its words always have somewhere to go
+
+
+@dataclass(frozen=True, eq=False)
+class Problems:
+    """S small trees of one shape, solved side by side; the features of all are one axis of E cells.
+
+    parent: of each of the H nodes, which come after their parents; -1 for the top, node 0.
+    n: (H, E) words to place somewhere between their node and the top.
+    base: (H, E) words that stay where they are.
+    cell: (E) problem · G + block, for G blocks; gamma: (E); gamma_total: (S, G), or (1, G).
+    rest: (H, S, G) words of base, and of all features that are no cell, at each node.
+    below: (H, S) words strictly below a node that stay where they are.
+    """
+
+    parent: tuple[int, ...]
+    n: FloatArray
+    base: FloatArray
+    cell: IntArray
+    gamma: FloatArray
+    gamma_total: FloatArray
+    rest: FloatArray
+    below: FloatArray
+
+    @cached_property
+    def problem(self) -> IntArray:
+        """(E) the problem of each cell."""
+        return self.cell // self.rest.shape[2]
+
+    def per_problem(self, values: FloatArray) -> FloatArray:
+        """(S) sums over cells."""
+        return np.bincount(self.problem, values, self.rest.shape[1])
+
+    def totals(self, W: FloatArray) -> FloatArray:
+        """(H, S, G) all words of each node by block."""
+        S, G = self.rest.shape[1:]
+        sums = [np.bincount(self.cell, row, S * G).reshape(S, G) for row in W]
+        return self.rest + np.array(sums)
+
+    def passing(self, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """N and M (H, S): words that stop at a node, and that go on below it."""
+        N = totals.sum(axis=2)
+        M = self.below.copy()
+        placed = N - self.rest.sum(axis=2)
+        for h in range(len(self.parent) - 1, 0, -1):
+            placed[self.parent[h]] += placed[h]
+            M[self.parent[h]] += placed[h]
+        return N, M
+
+    def log_stops(self, totals: FloatArray) -> FloatArray:
+        """log υ_h (H, S) at the best φ: B09 (1)."""
+        N, M = self.passing(totals)
+        phi = stop_probability(N, M)
+        with np.errstate(divide="ignore"):
+            stop, go = np.log(phi), np.log1p(-phi)
+        reach = np.zeros_like(stop)
+        for h, p in enumerate(self.parent):
+            if p >= 0:
+                reach[h] = reach[p] + go[p]
+        return np.asarray(reach + stop)
+
+    def place(self, g: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ŵ (H, E), and Σ_c n Σ_h r log(1/r) = Σ_c n log Σ_path g − Σ_h Ŵ log g of each cell; −inf
+        where words have nowhere to go."""
+        D = g.copy()
+        share = np.zeros_like(g)
+        entropy = np.zeros(g.shape[1])
+        with np.errstate(divide="ignore"):
+            for h, p in enumerate(self.parent):
+                if p >= 0:
+                    D[h] += D[p]
+                np.divide(self.n[h], D[h], out=share[h], where=(self.n[h] > 0) & (D[h] > 0))
+                entropy += xlogy(self.n[h], D[h])
+        for h in range(len(self.parent) - 1, 0, -1):
+            share[self.parent[h]] += share[h]
+        W = g * share
+        return W, np.asarray(entropy - xlogy(W, g).sum(axis=0))
+
+    def score(self, W: FloatArray, entropy: FloatArray) -> FloatArray:
+        """F (S) at the best φ."""
+        return self.per_problem(entropy) + self.complete(W, *self.passing(self.totals(W)))
+
+    def complete(self, W: FloatArray, N: FloatArray, M: FloatArray) -> FloatArray:
+        """(S) log p(w, h | c, φ) but for Z of other features, where each word's node h is known:
+        F without entropy. N, M: as in `passing`."""
+        cells = (gammaln(self.gamma + self.base + W) - gammaln(self.gamma)).sum(axis=0)
+        blocks = gammaln(self.gamma_total + self.totals(W)) - gammaln(self.gamma_total)
+        return np.asarray(
+            self.per_problem(cells) - blocks.sum(axis=(0, 2)) + choice(N, M).sum(axis=0)
+        )
+
+    def weights(self, W: FloatArray) -> FloatArray:
+        """g of the second step, (H, E); only ratios along a column matter."""
+        totals = self.totals(W)
+        log_g = digamma(self.gamma + self.base + W)
+        G = self.rest.shape[2]
+        slope = self.log_stops(totals)[:, :, None] - digamma(self.gamma_total + totals)
+        log_g += slope.reshape(len(W), -1, G)[:, self.problem, self.cell % G]
+        log_g -= log_g.max(axis=0)
+        g = np.exp(log_g)
+        g[g < _LEAST] = 0.0  # what lies below would overflow in n / g
+        g[self._ends] = np.maximum(g[self._ends], _LEAST)
+        return g
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Nodes with none below: weights there are never 0 unless a jump says so."""
+        return [h for h in range(len(self.parent)) if h not in self.parent]
+
+    def jumped(self, W: FloatArray, g: FloatArray) -> FloatArray:
+        """g with each feature taken from the nodes where that helps it most, as far as one feature
+        can tell while φ and the totals of Ŵ stay."""
+        totals = self.totals(W)
+        G = self.rest.shape[2]
+        cost = digamma(self.gamma_total + totals) - self.log_stops(totals)[:, :, None]
+        cost = cost.reshape(len(W), -1, G)[:, self.problem, self.cell % G]
+        best, value = g, self._cell_value(g, cost)
+        for nodes in self._jumps():
+            other = g.copy()
+            other[nodes] = 0
+            new = self._cell_value(other, cost)
+            better = new > value
+            if better.any():
+                best, value = np.where(better, other, best), np.where(better, new, value)
+        return best
+
+    def _jumps(self) -> list[list[int]]:
+        """Every node but a lone one, and for internal nodes all nodes below."""
+        H = len(self.parent)
+        below: list[list[int]] = [[] for _ in range(H)]
+        for h in range(1, H):
+            up = self.parent[h]
+            while up >= 0:
+                below[up].append(h)
+                up = self.parent[up]
+        return [[h] for h in range(H)] + [nodes for nodes in below if len(nodes) > 1]
+
+    def _cell_value(self, g: FloatArray, cost: FloatArray) -> FloatArray:
+        W, value = self.place(g)
+        value = value + gammaln(self.gamma + self.base + W).sum(axis=0)
+        return np.asarray(value - np.multiply(W, cost, where=W > 0, out=np.zeros_like(W)).sum(0))
+
+    def step(self, W: FloatArray, *, jump: bool = False) -> tuple[FloatArray, FloatArray]:
+        """g of one round from Ŵ, and F (S). With `jump` the better of two, problem by problem."""
+        g = self.weights(W)
+        F = self.score(*self.place(g))
+        if not jump:
+            return g, F
+        other = self.jumped(W, g)
+        new = self.score(*self.place(other))
+        return np.where((new > F)[self.problem], other, g), np.maximum(new, F)
+
+
+def stop_probability(N: FloatArray, M: FloatArray) -> FloatArray:
+    """φ = N / (N + M); 1 where there are no words."""
+    return np.divide(N, N + M, out=np.ones_like(N), where=N + M > 0)
+
+
+def choice(N: FloatArray, M: FloatArray) -> FloatArray:
+    """N log φ + M log(1 − φ) at its maximum."""
+    return np.asarray(xlogy(N, N) + xlogy(M, M) - xlogy(N + M, N + M))
