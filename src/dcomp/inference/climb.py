@@ -23,7 +23,8 @@ from dcomp.inference.climb_moves import first_gains, refine
 from dcomp.models.arrays import FloatArray, read_only
 
 SCORES = ("variational", "paper")
-_REFINED = 8  # of the proposals with the best first gains, so many are worked out
+# Proposals to work out, the best first gains first: so many, and if none is good, so many.
+_ENOUGH, _REFINED = 4, 10
 _ROUNDING = 1e-10  # of the scores of the trees: a gain below is no gain
 _GRID = (0.0, 0.25, 0.5, 0.75, 1.0)  # φ of a new node under "paper"
 
@@ -129,8 +130,12 @@ def _climb(forest: Forest, limit: int, min_gain: float, *, cached: bool = True) 
         moves = [move for move in _proposals(forest) if move.kind == "attach" or forest.H < limit]
         gains = _screened(forest, moves, gains)
         best = sorted(moves, key=lambda move: (-gains[move], move))[:_REFINED]
-        refined |= {move: refine(forest, move) for move in best if move not in refined}
-        found = [move for move in best if refined[move][0] > _least(forest, move, min_gain)]
+        found: list[Proposal] = []
+        for rank, move in enumerate(best):
+            if found and rank >= _ENOUGH:
+                break
+            if _refined(forest, move, refined)[0] > _least(forest, move, min_gain):
+                found.append(move)
         if not found:
             return
         move = min(found, key=lambda move: (-refined[move][0], move))
@@ -138,9 +143,23 @@ def _climb(forest: Forest, limit: int, min_gain: float, *, cached: bool = True) 
         gain, tree = refined[move]
         forest.accept(move, tree, gain)
         # A gain stands while both of its trees do.
-        kept = [m for m in gains if cached and not {m.u, m.to} & changed]
-        gains = {m: gains[m] for m in kept}
-        refined = {m: refined[m] for m in kept if m in refined}
+        gains, refined = (
+            {m: known[m] for m in known if cached and not {m.u, m.to} & changed}
+            for known in (gains, refined)
+        )
+
+
+def _refined(
+    forest: Forest, move: Proposal, known: dict[Proposal, tuple[float, Tree]]
+) -> tuple[float, Tree]:
+    """`refine`, unless known."""
+    if move not in known:
+        joined = None
+        if move.kind == "attach" and move.to in forest.trees:
+            pair = Proposal("join", min(move.u, move.to), max(move.u, move.to))
+            joined = _refined(forest, pair, known)[1]
+        known[move] = refine(forest, move, joined)
+    return known[move]
 
 
 def _proposals(forest: Forest) -> list[Proposal]:
@@ -163,7 +182,7 @@ def _screened(
         out |= first_gains(forest, [move for move in new if (move.kind, _group(move)) == key])
     for move in new:
         # Below a top it is worth a look where a join is: the new node may leave the old one empty.
-        pair = Proposal("join", *sorted((move.u, move.to)))
+        pair = Proposal("join", min(move.u, move.to), max(move.u, move.to))
         if move.kind == "attach" and pair in out:
             out[move] = max(out[move], out[pair])
     return out

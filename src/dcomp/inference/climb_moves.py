@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from dcomp.inference.climb_forest import NEW, Forest, Proposal, Tree
 from dcomp.inference.climb_score import IntArray, Problems
@@ -61,11 +62,10 @@ def _batches(forest: Forest, moves: Sequence[Proposal]) -> Iterator[list[Proposa
 def _screened(start: Start) -> tuple[FloatArray, FloatArray]:
     """Ŵ and F (S) after the rounds of a first gain."""
     problems, W = start.problems, start.W
-    for jump in _SCREEN[:-1]:
+    for jump in _SCREEN:
         g = problems.step(W, jump=True)[0] if jump else problems.weights(W)
-        W, _ = problems.place(g)
-    W, entropy = problems.place(problems.weights(W))
-    return W, problems.score(W, entropy)
+        W = problems.place(g)
+    return W, problems.score(g)
 
 
 def _start(forest: Forest, moves: Sequence[Proposal]) -> Start:
@@ -179,47 +179,33 @@ class Shape(NamedTuple):
     shared: list[int]  # places from the top to where the trees meet, and of the tops that moved
 
 
-def refine(forest: Forest, move: Proposal) -> tuple[float, Tree]:
+def refine(forest: Forest, move: Proposal, joined: Tree | None = None) -> tuple[float, Tree]:
     """The gain of a move with all of both trees free to follow, and the tree that comes of it.
+
+    joined: for an attachment below a top, what `refine` makes of the join of the two.
 
     −inf where a node that the move is about keeps less than a word. If nothing is shared that move
     is none; if a join empties a top that it joins, then the attachment below that top says the same
     with one node less.
     """
     before = sum(tree.score for tree in forest.involved(move))
-    shape, whole, starts = _starts(forest, move)
-    g, score = max((climb_tree(whole, W) for W in starts), key=lambda found: found[1])
-    W, _ = whole.place(g)
-    N, M = (x[:, 0] for x in whole.passing(whole.totals(W)))
-    tree = Tree(shape.nodes, shape.parent, shape.features, g, W, N, M, score)
-    about = {NEW, move.u, move.to} if move.kind == "join" else {move.to}
-    kept = [N[h] for h, node in enumerate(tree.nodes) if node in about and not _is_leaf(tree, h)]
-    return (score - before if min(kept) >= 1 else -np.inf), tree
-
-
-def _is_leaf(tree: Tree, place: int) -> bool:
-    return place not in tree.parent
-
-
-def _starts(forest: Forest, move: Proposal) -> tuple[Shape, Problems, list[FloatArray]]:
-    """The tree of a move as one problem, with every Ŵ to begin at."""
     shape = _merged(forest, move)
-    whole = _whole(forest, shape)
+    whole, cells = _whole(forest, shape)
     starts = [_tops_shared(forest, move, shape)]
     if move.kind == "attach":
         starts.append(_pushed_down(forest, move, shape))
-        if move.to in forest.trees:
-            starts.append(_folded(forest, move, shape))
-    return shape, whole, starts
-
-
-def _folded(forest: Forest, move: Proposal, shape: Shape) -> FloatArray:
-    """Ŵ of a join, with the new node in the place of the top that u goes below."""
-    join = Proposal("join", *sorted((move.u, move.to)))
-    joined, whole, starts = _starts(forest, join)
-    found, _ = whole.place(climb_tree(whole, starts[0])[0])
-    rows = [joined.nodes.index(NEW if node == move.to else node) for node in shape.nodes]
-    return np.asarray(found[rows])
+    if joined is not None:  # the new node in the place of the top that u goes below
+        rows = [joined.nodes.index(NEW if h == move.to else h) for h in shape.nodes]
+        starts.append(joined.W[rows])
+    found = (climb_tree(whole, W[:, cells]) for W in starts)
+    weights, score = max(found, key=lambda pair: pair[1])
+    N, M = (x[:, 0] for x in whole.passing(whole.totals(whole.place(weights))))
+    g, W = _with_lone_features(forest, shape, cells, weights, whole.place(weights))
+    score += _lone_score(forest, shape, cells)
+    tree = Tree(shape.nodes, shape.parent, shape.features, g, W, N, M, score)
+    about = {NEW, move.u, move.to} if move.kind == "join" else {move.to}
+    kept = [N[h] for h, node in enumerate(tree.nodes) if node in about and h in tree.parent]
+    return (score - before if min(kept) >= 1 else -np.inf), tree
 
 
 def climb_tree(whole: Problems, W: FloatArray) -> tuple[FloatArray, float]:
@@ -231,9 +217,9 @@ def climb_tree(whole: Problems, W: FloatArray) -> tuple[FloatArray, float]:
         score = float(F[0])
         if score - last < _CLOSE:
             break
-        W, _ = whole.place(g)
+        W = whole.place(g)
         for _ in range(_STEPS):
-            W, _ = whole.place(whole.weights(W))
+            W = whole.place(whole.weights(W))
     return g, score
 
 
@@ -257,15 +243,49 @@ def _merged(forest: Forest, move: Proposal) -> Shape:
     return Shape(tuple(nodes), tuple(parent), features, W, shared)
 
 
-def _whole(forest: Forest, shape: Shape) -> Problems:
-    """All words of the tree to place."""
+def _leaf_words(forest: Forest, shape: Shape) -> FloatArray:
+    """(nodes, features) words, at their leaves."""
     n = np.zeros_like(shape.W)
     for h, node in enumerate(shape.nodes):
         if 0 <= node < forest.K:
             n[h] = forest.counts[node, shape.features]
-    none = np.zeros((len(n), 1, len(forest.prior.total)))
-    nothing = np.zeros_like(n)
-    return _problems(forest, shape.parent, n, nothing, [shape.features], none, none[:, :, 0])
+    return n
+
+
+def _whole(forest: Forest, shape: Shape) -> tuple[Problems, IntArray]:
+    """The tree as one problem, and which features are its cells: those that two leaves have or
+    more. The others stay at their leaf, which puts them into fewer words than a node above."""
+    n = _leaf_words(forest, shape)
+    cells = np.flatnonzero((n > 0).sum(axis=0) > 1)
+    alone = np.flatnonzero((n > 0).sum(axis=0) == 1)
+    rest = np.array([forest.prior.by_block(row[alone], shape.features[alone]) for row in n])
+    below = np.zeros(len(n))
+    for h in range(len(n) - 1, 0, -1):
+        below[shape.parent[h]] += below[h] + rest[h].sum()
+    n, nothing = n[:, cells], np.zeros((len(n), len(cells)))
+    chosen = [shape.features[cells]]
+    return _problems(
+        forest, shape.parent, n, nothing, chosen, rest[:, None], below[:, None]
+    ), cells
+
+
+def _with_lone_features(
+    forest: Forest, shape: Shape, cells: IntArray, weights: FloatArray, placed: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """g and Ŵ over all features of the tree."""
+    W = _leaf_words(forest, shape)
+    g = (W > 0).astype(np.float64)
+    g[:, cells], W[:, cells] = weights, placed
+    return g, W
+
+
+def _lone_score(forest: Forest, shape: Shape, cells: IntArray) -> float:
+    """What features that are no cells add to log Z; their share of the totals is in the problem."""
+    alone = np.ones(len(shape.features), dtype=bool)
+    alone[cells] = False
+    gamma = forest.prior.gamma[shape.features[alone]]
+    n = _leaf_words(forest, shape)[:, alone].sum(axis=0)
+    return float((gammaln(gamma + n) - gammaln(gamma)).sum())
 
 
 def _tops_shared(forest: Forest, move: Proposal, shape: Shape) -> FloatArray:

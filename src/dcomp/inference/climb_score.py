@@ -26,6 +26,7 @@ from scipy.special import digamma, gammaln, xlogy
 from dcomp.models.arrays import FloatArray
 
 IntArray = npt.NDArray[np.int64]
+_FEW = 1e-6  # words: no jump for less
 _LEAST = 1e-290  # a leaf's weight: its words always have somewhere to go
 
 
@@ -87,25 +88,14 @@ class Problems:
                 reach[h] = reach[p] + go[p]
         return np.asarray(reach + stop)
 
-    def place(self, g: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Ŵ (H, E), and Σ_c n Σ_h r log(1/r) = Σ_c n log Σ_path g − Σ_h Ŵ log g of each cell; −inf
-        where words have nowhere to go."""
-        D = g.copy()
-        share = np.zeros_like(g)
-        entropy = np.zeros(g.shape[1])
-        with np.errstate(divide="ignore"):
-            for h, p in enumerate(self.parent):
-                if p >= 0:
-                    D[h] += D[p]
-                np.divide(self.n[h], D[h], out=share[h], where=(self.n[h] > 0) & (D[h] > 0))
-                entropy += xlogy(self.n[h], D[h])
-        for h in range(len(self.parent) - 1, 0, -1):
-            share[self.parent[h]] += share[h]
-        W = g * share
-        return W, np.asarray(entropy - xlogy(W, g).sum(axis=0))
+    def place(self, g: FloatArray) -> FloatArray:
+        """Ŵ (H, E) for r ∝ g along each path."""
+        return _place(self.parent, self._sources, self.n, g)[0]
 
-    def score(self, W: FloatArray, entropy: FloatArray) -> FloatArray:
+    def score(self, g: FloatArray) -> FloatArray:
         """F (S) at the best φ."""
+        W, D = _place(self.parent, self._sources, self.n, g)
+        entropy = _entropy(self._sources, self.n, g, W, D)
         return self.per_problem(entropy) + self.complete(W, *self.passing(self.totals(W)))
 
     def complete(self, W: FloatArray, N: FloatArray, M: FloatArray) -> FloatArray:
@@ -135,6 +125,11 @@ class Problems:
         """Nodes with none below: weights there are never 0 unless a jump says so."""
         return [h for h in range(len(self.parent)) if h not in self.parent]
 
+    @cached_property
+    def _sources(self) -> list[int]:
+        """Nodes with words to place."""
+        return [h for h in range(len(self.parent)) if self.n[h].any()]
+
     def jumped(self, W: FloatArray, g: FloatArray) -> FloatArray:
         """g with each feature taken from the nodes where that helps it most, as far as one feature
         can tell while φ and the totals of Ŵ stay."""
@@ -142,14 +137,16 @@ class Problems:
         G = self.rest.shape[2]
         cost = digamma(self.gamma_total + totals) - self.log_stops(totals)[:, :, None]
         cost = cost.reshape(len(W), -1, G)[:, self.problem, self.cell % G]
-        best, value = g, self._cell_value(g, cost)
+        placed, everywhere = self.place(g), np.arange(g.shape[1])
+        best, value = g.copy(), self._cell_value(g, cost, everywhere)
         for nodes in self._jumps():
-            other = g.copy()
+            cells = np.flatnonzero((placed[nodes] > _FEW).any(axis=0))
+            other = g[:, cells]
             other[nodes] = 0
-            new = self._cell_value(other, cost)
-            better = new > value
-            if better.any():
-                best, value = np.where(better, other, best), np.where(better, new, value)
+            new = self._cell_value(other, cost, cells)
+            better = new > value[cells]
+            best[:, cells[better]] = other[:, better]
+            value[cells[better]] = new[better]
         return best
 
     def _jumps(self) -> list[list[int]]:
@@ -163,20 +160,53 @@ class Problems:
                 up = self.parent[up]
         return [[h] for h in range(H)] + [nodes for nodes in below if len(nodes) > 1]
 
-    def _cell_value(self, g: FloatArray, cost: FloatArray) -> FloatArray:
-        W, value = self.place(g)
-        value = value + gammaln(self.gamma + self.base + W).sum(axis=0)
-        return np.asarray(value - np.multiply(W, cost, where=W > 0, out=np.zeros_like(W)).sum(0))
+    def _cell_value(self, g: FloatArray, cost: FloatArray, cells: IntArray) -> FloatArray:
+        n = self.n[:, cells]
+        W, D = _place(self.parent, self._sources, n, g)
+        log_Z = gammaln(self.gamma[cells] + self.base[:, cells] + W).sum(axis=0)
+        paid = np.where(W > 0, cost[:, cells], 0.0) * W
+        return np.asarray(log_Z + _entropy(self._sources, n, g, W, D) - paid.sum(axis=0))
 
     def step(self, W: FloatArray, *, jump: bool = False) -> tuple[FloatArray, FloatArray]:
         """g of one round from Ŵ, and F (S). With `jump` the better of two, problem by problem."""
         g = self.weights(W)
-        F = self.score(*self.place(g))
+        F = self.score(g)
         if not jump:
             return g, F
         other = self.jumped(W, g)
-        new = self.score(*self.place(other))
+        new = self.score(other)
         return np.where((new > F)[self.problem], other, g), np.maximum(new, F)
+
+
+def _place(
+    parent: tuple[int, ...], sources: list[int], n: FloatArray, g: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Ŵ, and D (H, E): the sum of g from each node to the top, 1 in place of 0."""
+    D = g.copy()
+    for h, p in enumerate(parent):
+        if p >= 0:
+            D[h] += D[p]
+    D[D == 0] = 1.0
+    share = np.zeros_like(g)
+    for h in sources:
+        share[h] = n[h] / D[h]
+    for h in range(len(parent) - 1, 0, -1):
+        share[parent[h]] += share[h]
+    share *= g
+    return share, D
+
+
+def _entropy(
+    sources: list[int], n: FloatArray, g: FloatArray, W: FloatArray, D: FloatArray
+) -> FloatArray:
+    """Σ_c n Σ_h r log(1/r) = Σ_c n log Σ_path g − Σ_h Ŵ log g of each cell; −inf where words have
+    nowhere to go."""
+    out = -(W * np.log(np.where(g > 0, g, 1.0))).sum(axis=0)
+    for h in sources:
+        out += n[h] * np.log(D[h])
+    lost = n.sum(axis=0) > W.sum(axis=0) * (1 + 1e-9) + 1e-300
+    out[lost] = -np.inf
+    return out
 
 
 def stop_probability(N: FloatArray, M: FloatArray) -> FloatArray:
