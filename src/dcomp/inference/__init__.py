@@ -3,6 +3,8 @@
 from typing import Any
 
 from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
+from dcomp.inference.climb import Climbed, climb
+from dcomp.inference.climb_forest import Move
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
 from dcomp.inference.gibbs import Gibbs
@@ -28,6 +30,7 @@ ALGORITHMS: dict[str, Any] = {  # name -> class of options
 __all__ = [
     "ALGORITHMS",
     "Algorithm",
+    "Climbed",
     "CollapsedGibbs",
     "Draw",
     "DrawPlan",
@@ -39,11 +42,13 @@ __all__ = [
     "MapEM",
     "MaximumLikelihood",
     "MeanField",
+    "Move",
     "RelativeChange",
     "Run",
     "State",
     "SufficientStats",
     "TemperedEM",
+    "climb",
     "draw_given_counts",
     "run",
 ]

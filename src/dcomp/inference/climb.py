@@ -19,14 +19,13 @@ import numpy.typing as npt
 
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.inference.climb_forest import Forest, Move, Proposal, Tree, WordPrior
-from dcomp.inference.climb_moves import first_gains, refine
+from dcomp.inference.climb_moves import first_gains
+from dcomp.inference.climb_refine import CLOSE, paper_gain, refine
 from dcomp.models.arrays import FloatArray, read_only
 
 SCORES = ("variational", "paper")
 # Proposals to work out, the best first gains first: so many, and if none is good, so many.
 _ENOUGH, _REFINED = 4, 10
-_ROUNDING = 1e-10  # of the scores of the trees: a gain below is no gain
-_GRID = (0.0, 0.25, 0.5, 0.75, 1.0)  # φ of a new node under "paper"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,17 @@ class Climbed:
     """The forest that hill climbing ended at.
 
     parents: of each node, -1 for none; leaves are 0..K−1, internal nodes follow as they came.
-    phi: (H) where a word stops once it is there, B09 (1); 1 at leaves. weights: (H, J), of which
-    r_cjh are the shares along the path of leaf c. scores in nats.
+    phi: (H) probability that a word which comes to a node stops there, B09 (1); 1 at leaves. Near 0
+    a node only passes words on, and could be left out.
+    weights: (H, J), of which r_cjh are the shares along the path of leaf c.
+    flat_score, score: nats, without a node above the leaves and with all of them.
+
+    >>> found = climb([[30, 30], [30, 30], [20, 0], [0, 20]], 0.05)
+    >>> found.path(0), found.stops(0).round(2)
+    ((0, 2), array([0.25, 0.75]))
+    >>> found.responsibilities(0).round(2)  # rows: leaf 0 and its parent; columns: features
+    array([[0.  , 0.  , 1.  , 0.25],
+           [1.  , 1.  , 0.  , 0.75]])
     """
 
     parents: tuple[int, ...]
@@ -62,11 +70,12 @@ class Climbed:
         return np.asarray(phi * passed)
 
     def responsibilities(self, leaf: int) -> FloatArray:
-        """r_cjh (nodes of `path`, J): which node each feature's words of this leaf belong to."""
+        """r_cjh (nodes of `path`, J): which node each feature's words of this leaf belong to; υ for
+        features that say nothing."""
         g = self.weights[list(self.path(leaf))]
         total = g.sum(axis=0)
         given = np.broadcast_to(self.stops(leaf)[:, None], g.shape).copy()
-        return np.divide(g, total, out=given, where=total > 0)
+        return np.asarray(np.divide(g, total, out=given, where=total > 0))
 
 
 def climb(
@@ -81,8 +90,9 @@ def climb(
     """A forest above the K leaves whose words are n (J, K), by greedy moves: B09 5.4.
 
     gamma: Dirichlet prior of a node's words, one number or J. blocks: (J) which block of features
-    each belongs to. max_nodes: at most so many, leaves included; None for 2K − 1. min_gain: nats
-    that a move must gain at least. score "paper" is B09 (6), which accepts nothing.
+    each belongs to. max_nodes: at most so many, leaves included; None for 2K − 1. min_gain: a
+    move must gain more than so many nats, and in any case than 0.01, where a climb within a tree
+    ends. score "paper" is B09 (6), which accepts nothing.
 
     >>> shared, own = np.repeat([60, 0, 0], 20), np.repeat([[0, 40, 0], [0, 0, 40]], 20, axis=1)
     >>> found = climb((shared + own).T, 0.05)
@@ -101,15 +111,15 @@ def climb(
     if not min_gain >= 0:
         raise InvalidParameter(f"min_gain must be at least 0; got {min_gain}")
     forest = Forest(counts.T, WordPrior.build(gamma, blocks, J))
-    if score == "variational":
-        _climb(forest, limit, min_gain)
-    elif limit > K:
-        _climb_paper(forest, min_gain)
+    (_climb if score == "variational" else _climb_paper)(forest, limit, max(min_gain, CLOSE))
     return _climbed(forest)
 
 
 def _counts(n: npt.ArrayLike) -> FloatArray:
-    counts = np.asarray(n, dtype=np.float64)
+    try:
+        counts = np.asarray(n, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidCounts(f"n must be a table of numbers; got {type(n).__name__}") from None
     if counts.ndim != 2 or counts.shape[1] == 0:
         raise InvalidCounts(f"n must be a table of features × leaves; got shape {counts.shape}")
     bad = np.argwhere(~(np.isfinite(counts) & (counts >= 0)))
@@ -122,19 +132,20 @@ def _counts(n: npt.ArrayLike) -> FloatArray:
     return counts
 
 
-def _climb(forest: Forest, limit: int, min_gain: float, *, cached: bool = True) -> None:
+def _climb(forest: Forest, limit: int, least: float, *, cached: bool = True) -> None:
     """Greedy moves by the variational score. `cached`: keep the gains that no move has touched."""
     gains: dict[Proposal, float] = {}
     refined: dict[Proposal, tuple[float, Tree]] = {}
     while True:
-        moves = [move for move in _proposals(forest) if move.kind == "attach" or forest.H < limit]
+        moves = _proposals(forest)
         gains = _screened(forest, moves, gains)
+        moves = [move for move in moves if move.kind == "attach" or limit > forest.H]
         best = sorted(moves, key=lambda move: (-gains[move], move))[:_REFINED]
         found: list[Proposal] = []
         for rank, move in enumerate(best):
             if found and rank >= _ENOUGH:
                 break
-            if _refined(forest, move, refined)[0] > _least(forest, move, min_gain):
+            if _refined(forest, move, refined)[0] > least:
                 found.append(move)
         if not found:
             return
@@ -143,10 +154,9 @@ def _climb(forest: Forest, limit: int, min_gain: float, *, cached: bool = True) 
         gain, tree = refined[move]
         forest.accept(move, tree, gain)
         # A gain stands while both of its trees do.
-        gains, refined = (
-            {m: known[m] for m in known if cached and not {m.u, m.to} & changed}
-            for known in (gains, refined)
-        )
+        kept = {m for m in gains if cached and not {m.u, m.to} & changed}
+        gains = {m: gains[m] for m in kept}
+        refined = {m: refined[m] for m in refined if m in kept}
 
 
 def _refined(
@@ -192,17 +202,17 @@ def _group(move: Proposal) -> int:
     return -1 if move.kind == "join" else move.to
 
 
-def _least(forest: Forest, move: Proposal, min_gain: float) -> float:
-    """What the gain of a move must exceed."""
-    return max(min_gain, _ROUNDING * sum(abs(tree.score) for tree in forest.involved(move)))
-
-
-def _climb_paper(forest: Forest, min_gain: float) -> None:
-    """Joins by B09 (6) where its maximum over φ of the new node lies within (0, 1)."""
-    for u, v in ((m.u, m.to) for m in _proposals(forest)):
-        values = np.array([_paper_gain(forest, u, v, phi) for phi in _GRID])
-        if values[1:-1].max() > max(values[0], values[-1], min_gain):
-            raise AssertionError  # placeholder
+def _climb_paper(forest: Forest, limit: int, least: float) -> None:
+    """Greedy moves by B09 (6)."""
+    while True:
+        moves = [move for move in _proposals(forest) if move.kind == "attach" or limit > forest.H]
+        found = {move: paper_gain(forest, move) for move in moves}
+        good = [move for move in moves if found[move][0] > least]
+        if not good:
+            return
+        move = min(good, key=lambda move: (-found[move][0], move))
+        gain, tree = found[move]
+        forest.accept(move, tree, gain)
 
 
 def _climbed(forest: Forest) -> Climbed:

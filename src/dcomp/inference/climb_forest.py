@@ -64,11 +64,11 @@ class WordPrior:
         values = np.broadcast_to(values, (J,)).copy()
         names, block = np.unique(ids, return_inverse=True)
         block = block.astype(np.int64)
-        return cls(values, block, np.bincount(block, values, len(names)))
+        return cls(values, block, np.bincount(block, values, len(names)).astype(np.float64))
 
     def by_block(self, W: FloatArray, features: IntArray) -> FloatArray:
         """(G) sums of the words W of these features."""
-        return np.bincount(self.block[features], W, len(self.total))
+        return np.bincount(self.block[features], W, len(self.total)).astype(np.float64)
 
     def log_ratio(self, W: FloatArray) -> float:
         """log Z(γ+W)/Z(γ) for W (J)."""

@@ -54,11 +54,11 @@ class Problems:
     @cached_property
     def problem(self) -> IntArray:
         """(E) the problem of each cell."""
-        return self.cell // self.rest.shape[2]
+        return np.asarray(self.cell // self.rest.shape[2])
 
     def per_problem(self, values: FloatArray) -> FloatArray:
         """(S) sums over cells."""
-        return np.bincount(self.problem, values, self.rest.shape[1])
+        return np.asarray(np.bincount(self.problem, values, self.rest.shape[1]), dtype=np.float64)
 
     def totals(self, W: FloatArray) -> FloatArray:
         """(H, S, G) all words of each node by block."""
@@ -181,15 +181,14 @@ class Problems:
 def _place(
     parent: tuple[int, ...], sources: list[int], n: FloatArray, g: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Ŵ, and D (H, E): the sum of g from each node to the top, 1 in place of 0."""
+    """Ŵ, and D (H, E): the sum of g from each node to the top. Where that is 0 words are lost."""
     D = g.copy()
     for h, p in enumerate(parent):
         if p >= 0:
             D[h] += D[p]
-    D[D == 0] = 1.0
     share = np.zeros_like(g)
     for h in sources:
-        share[h] = n[h] / D[h]
+        share[h] = n[h] / np.where(D[h] > 0, D[h], 1.0)
     for h in range(len(parent) - 1, 0, -1):
         share[parent[h]] += share[h]
     share *= g
@@ -201,11 +200,11 @@ def _entropy(
 ) -> FloatArray:
     """Σ_c n Σ_h r log(1/r) = Σ_c n log Σ_path g − Σ_h Ŵ log g of each cell; −inf where words have
     nowhere to go."""
-    out = -(W * np.log(np.where(g > 0, g, 1.0))).sum(axis=0)
+    out: FloatArray = -(W * np.log(np.where(g > 0, g, 1.0))).sum(axis=0)
     for h in sources:
-        out += n[h] * np.log(D[h])
-    lost = n.sum(axis=0) > W.sum(axis=0) * (1 + 1e-9) + 1e-300
-    out[lost] = -np.inf
+        reached = D[h] > 0
+        out += n[h] * np.log(np.where(reached, D[h], 1.0))
+        out[~reached & (n[h] > 0)] = -np.inf
     return out
 
 
