@@ -10,7 +10,11 @@ from dcomp.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+PAGES = [
+    README,
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+    ROOT / "docs" / "algorithms" / "climb.md",
+]
 
 
 def blocks(page, language):

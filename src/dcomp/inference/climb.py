@@ -145,7 +145,9 @@ def _climb(forest: Forest, limit: int, least: float, *, cached: bool = True) -> 
         for rank, move in enumerate(best):
             if found and rank >= _ENOUGH:
                 break
-            if _refined(forest, move, refined)[0] > least:
+            if move not in refined:
+                refined[move] = refine(forest, move)
+            if refined[move][0] > least:
                 found.append(move)
         if not found:
             return
@@ -157,19 +159,6 @@ def _climb(forest: Forest, limit: int, least: float, *, cached: bool = True) -> 
         kept = {m for m in gains if cached and not {m.u, m.to} & changed}
         gains = {m: gains[m] for m in kept}
         refined = {m: refined[m] for m in refined if m in kept}
-
-
-def _refined(
-    forest: Forest, move: Proposal, known: dict[Proposal, tuple[float, Tree]]
-) -> tuple[float, Tree]:
-    """`refine`, unless known."""
-    if move not in known:
-        joined = None
-        if move.kind == "attach" and move.to in forest.trees:
-            pair = Proposal("join", min(move.u, move.to), max(move.u, move.to))
-            joined = _refined(forest, pair, known)[1]
-        known[move] = refine(forest, move, joined)
-    return known[move]
 
 
 def _proposals(forest: Forest) -> list[Proposal]:

@@ -28,10 +28,8 @@ class Shape(NamedTuple):
     shared: list[int]  # places from the top to where the trees meet, and of the tops that moved
 
 
-def refine(forest: Forest, move: Proposal, joined: Tree | None = None) -> tuple[float, Tree]:
+def refine(forest: Forest, move: Proposal) -> tuple[float, Tree]:
     """The gain of a move with all of both trees free to follow, and the tree that comes of it.
-
-    joined: for an attachment below a top, what `refine` makes of the join of the two.
 
     −inf where a node that the move is about keeps less than a word. If nothing is shared that move
     is none; if a join empties a top that it joins, then the attachment below that top says the same
@@ -43,9 +41,6 @@ def refine(forest: Forest, move: Proposal, joined: Tree | None = None) -> tuple[
     starts = [_tops_shared(forest, move, shape)]
     if move.kind == "attach":
         starts.append(_pushed_down(forest, move, shape))
-    if joined is not None:  # the new node in the place of the top that u goes below
-        rows = [joined.nodes.index(NEW if h == move.to else h) for h in shape.nodes]
-        starts.append(joined.W[rows])
     found = (climb_tree(whole, W[:, cells]) for W in starts)
     weights, score = max(found, key=lambda pair: pair[1])
     N, M = (x[:, 0] for x in whole.passing(whole.totals(whole.place(weights))))
