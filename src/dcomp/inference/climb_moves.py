@@ -66,6 +66,7 @@ def screened(start: Start) -> tuple[FloatArray, FloatArray]:
 
 
 def start_of(forest: Forest, moves: Sequence[Proposal]) -> Start:
+    """Joins, or attachments below one node, as problems side by side."""
     return _joins(forest, moves) if moves[0].kind == "join" else _attachments(forest, moves)
 
 
@@ -134,10 +135,11 @@ def _rates(problems: Problems, N: FloatArray, M: FloatArray) -> FloatArray:
     W = np.zeros_like(problems.n)
     passing = (N + M)[-1]
     for h in range(len(W) - 1):
-        words = (passing / (N[h] + M[h]))[problems.problem] * problems.base[h]
+        seen = np.where(N[h] + M[h] > 0, N[h] + M[h], 1.0)  # none below a node where all words stop
+        words = (passing / seen)[problems.problem] * problems.base[h]
         W[h] = np.minimum(words, left)
         left -= W[h]
-        passing = passing * M[h] / (N[h] + M[h])
+        passing = passing * M[h] / seen
     W[-1] = left
     return W
 
@@ -151,6 +153,7 @@ def as_problems(
     rest: FloatArray,
     below: FloatArray,
 ) -> Problems:
+    """`Problems` of these features, one list for each problem."""
     prior, flat = forest.prior, np.concatenate(features)
     problem = np.repeat(np.arange(len(features)), [len(some) for some in features])
     cell = problem * len(prior.total) + prior.block[flat]

@@ -152,6 +152,8 @@ def _pushed_down(forest: Forest, move: Proposal, shape: Shape) -> FloatArray:
     passing = u.size
     for h in path:
         size = tree.N[h] + tree.M[h]
+        if size == 0:  # all words stop further up
+            break
         rate = passing / size
         taken = np.minimum(rate * W[h], top)
         keep = np.divide(taken, rate * W[h], out=np.ones_like(taken), where=W[h] > 0)

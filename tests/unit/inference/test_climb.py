@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -485,6 +487,28 @@ def test_numbers_of_any_size(scale, gamma):
     assert found.score >= found.flat_score
     for leaf in range(4):
         np.testing.assert_allclose(found.responsibilities(leaf).sum(axis=0), 1)
+
+
+def test_nodes_below_a_node_where_all_words_stop():
+    """Equal leaves: every node but the top is empty, and what goes below one finds it so."""
+    forest = forest_of(np.repeat(planted([1], 0.0, J=50, N=500), 5, axis=1))
+    moves = [Proposal("join", 0, 1), Proposal("join", 2, 3), Proposal("attach", 5, 6)]
+    for move in moves:
+        gain, tree = refine(forest, move)
+        assert gain > 1
+        forest.accept(move, tree, gain)
+    tree = forest.trees[6]
+    below = tree.nodes.index(5)
+    assert tree.N[below] + tree.M[below] < 1e-9
+    W, N, M = (np.where(x < 1e-9, 0.0, x) for x in (tree.W, tree.N, tree.M))
+    forest.trees[6] = replace(tree, W=W, N=N, M=M)  # as after a jump of every feature
+    move = Proposal("attach", 4, 5)
+    [(_, first)] = first_gains(forest, [move])
+    gain, refined = refine(forest, move)
+    assert np.isfinite([first, refined.score]).all()
+    assert gain == -np.inf  # node 5 has nothing to share: node 6 has
+    [(_, first)] = first_gains(forest, [Proposal("attach", 4, 6)])
+    assert first > 1
 
 
 def test_merged_trees_keep_every_word():
