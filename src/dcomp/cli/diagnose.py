@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,14 @@ from dcomp.cli.common import Source, console, counts_for, print_json, say
 from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
 
 if TYPE_CHECKING:
-    from dcomp.evaluate import Coherence, Diagnostics, Independence, Outliers, ScoreShapes
+    from dcomp.evaluate import (
+        Coherence,
+        Diagnostics,
+        EdgeStability,
+        Independence,
+        Outliers,
+        ScoreShapes,
+    )
     from dcomp.models.arrays import FloatArray
     from dcomp.result import Fit
 
@@ -37,7 +44,8 @@ Unusual = Annotated[
 
 @dataclass(frozen=True)
 class _Findings:
-    """All that the command shows; None for what needs documents, two components or gammas."""
+    """All that the command shows; None for what needs documents, two components, gammas or chains
+    of a tree."""
 
     diagnostics: Diagnostics
     exclusivity: FloatArray
@@ -45,6 +53,7 @@ class _Findings:
     shapes: ScoreShapes | None
     coherence: Coherence | None
     outliers: Outliers | None
+    edges: EdgeStability | None
 
 
 def diagnose(
@@ -68,7 +77,8 @@ def diagnose(
     numbered. Per component: coherence (whether its top features appear together in INPUT),
     exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws were
     kept, and for GP and CGP the shape of the gamma distribution that its scores follow.
-    Then the correlations between components, and the most unusual documents of INPUT.
+    Then the correlations between components, for a tree of several chains the edges that the
+    others found too, and the most unusual documents of INPUT.
 
     \b
     Example:
@@ -101,6 +111,7 @@ def diagnose(
         None
         if counts is None or not outliers
         else evaluate.outliers(fitted, counts, exposure=exposures, seed=seed, n_jobs=jobs),
+        _edges(fitted, quiet),
     )
     if as_json:
         print_json(_record(fitted, found, outliers))
@@ -115,6 +126,20 @@ def _independence(fitted: Fit, quiet: bool) -> Independence | None:
     try:
         return independence(fitted)
     except DcompError as error:  # one component, or none that varies: the rest is worth showing
+        if not quiet:
+            say(f"note: {error}")
+        return None
+
+
+def _edges(fitted: Fit, quiet: bool) -> EdgeStability | None:
+    from dcomp.errors import InvalidParameter
+    from dcomp.evaluate import edge_stability
+
+    if not fitted.endings:
+        return None
+    try:
+        return edge_stability(fitted)
+    except InvalidParameter as error:  # an interrupt has left one whole chain
         if not quiet:
             say(f"note: {error}")
         return None
@@ -136,6 +161,8 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         print(str(found.coherence).splitlines()[0])
     if found.independence is not None:
         print(f"correlation of components, {found.independence}")
+    if found.edges is not None:
+        print(f"edges, {found.edges}")
     if found.outliers is not None:
         print("unusual documents (log-likelihood per token; z among those of like length):")
         print(found.outliers.top(n_outliers))
@@ -185,6 +212,7 @@ def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
             }
             for k in range(fitted.n_components)
         ],
+        "edges": _edge_record(found.edges),
         "outliers": _unusual(found.outliers, n_outliers),
     }
 
@@ -194,6 +222,21 @@ def _box(independence: Independence | None) -> dict[str, float] | None:
         return None
     names = ("n", "minimum", "lower_quartile", "median", "upper_quartile", "maximum")
     return {name: getattr(independence.boxes[0], name) for name in names}
+
+
+def _edge_record(edges: EdgeStability | None) -> dict[str, Any] | None:
+    if edges is None:
+        return None
+    return {
+        "chains": edges.n_chains,
+        "mean": edges.mean,
+        "chance": edges.chance,
+        "in_all": edges.in_all,
+        "in_none": edges.in_none,
+        "warning": edges.warning,
+        "edges": [asdict(edge) for edge in edges.edges],
+        "nodes": [asdict(node) for node in edges.nodes],
+    }
 
 
 def _unusual(outliers: Outliers | None, n: int) -> list[dict[str, Any]] | None:

@@ -12,7 +12,7 @@ from dcomp import validation
 from dcomp.data import Counts
 from dcomp.errors import UnsupportedCombination
 from dcomp.estimators.dca import DCA
-from dcomp.evaluate import Hierarchy
+from dcomp.evaluate import EdgeStability, Hierarchy, edge_stability
 from dcomp.inference import Algorithm
 from dcomp.inference.draws import DRAW_BUDGET
 from dcomp.inference.run import Callback
@@ -134,6 +134,12 @@ class TreeDCA(DCA):
         check_is_fitted(self, "fit_")
         counts = None if X is None else self._counts(X)
         return Hierarchy.of(self.fit_, counts, n=n)
+
+    def stability(self, n_top: int = 3) -> EdgeStability:
+        """Which edges of the tree the other chains found too (`dcomp.evaluate.edge_stability`): a
+        fit with n_chains of at least 2 has them, 4 are better. n_top: features in the labels."""
+        check_is_fitted(self, "fit_")
+        return edge_stability(self.fit_, n_top=n_top)
 
     def _model(self, counts: Counts) -> Model:
         if self.tree is not None and self.branching is not None and self.grow_to is None:

@@ -14,6 +14,7 @@ from dcomp.evaluate.predictive import PredictiveCheck, Statistic, predictive_che
 from dcomp.evaluate.score_posterior import ScorePosterior, score_posterior
 from dcomp.evaluate.select import Candidate, Selection, select_components
 from dcomp.evaluate.shapes import ScoreShapes, score_shapes
+from dcomp.evaluate.stability import EdgeFound, EdgeStability, NodeFound, edge_stability
 
 __all__ = [
     "Alignment",
@@ -21,12 +22,15 @@ __all__ = [
     "ChainAlignment",
     "Coherence",
     "Diagnostics",
+    "EdgeFound",
+    "EdgeStability",
     "Evidence",
     "HeldOut",
     "Hierarchy",
     "Independence",
     "LeftToRight",
     "LevelCorrelations",
+    "NodeFound",
     "Outliers",
     "PredictiveCheck",
     "ScorePosterior",
@@ -38,6 +42,7 @@ __all__ = [
     "coherence",
     "completion",
     "diagnostics",
+    "edge_stability",
     "ess_bulk",
     "ess_tail",
     "evidence",

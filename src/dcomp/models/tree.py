@@ -90,6 +90,20 @@ class TreeScores:
         return self.tree.n_nodes
 
     @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """(child, parent) of every node but the root, in order of child.
+
+        >>> TreeScores.build(Tree.regular(2, 2)).edges
+        ((1, 0), (2, 0))
+        """
+        return tuple(enumerate(self.tree.parents))[1:]
+
+    @property
+    def is_leaf(self) -> npt.NDArray[np.bool_]:
+        """(K)."""
+        return self.tree.is_leaf
+
+    @property
     def learned(self) -> tuple[str, ...]:
         """None: BJ04 sets them, because learning would flatten the tree."""
         return ()

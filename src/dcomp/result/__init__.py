@@ -1,6 +1,7 @@
 """What comes out of a fit, and how it is kept."""
 
 from dcomp.result.draws import Draws
+from dcomp.result.ending import Ending
 from dcomp.result.fit import Fit, fit
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
@@ -11,6 +12,7 @@ from dcomp.result.trace import Trace
 __all__ = [
     "Assignments",
     "Draws",
+    "Ending",
     "Fit",
     "NegligibleScores",
     "Provenance",

@@ -36,8 +36,8 @@ from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
 from dcomp.inference.sampled_scores import SampledScores, sample_scores
 from dcomp.models import LogisticNormal, Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
-from dcomp.models.loadings import column_totals
 from dcomp.result.draws import Draws
+from dcomp.result.ending import Ending, has_edges, mean_loadings
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
 from dcomp.result.tables import Assignments, TopFeatures, WordTable
@@ -67,6 +67,7 @@ class Fit:
     provenance: Provenance
     chains: tuple[Trace, ...] = ()  # of all chains, where there were several
     kept: Draws | None = None  # `draws` reads it
+    endings: tuple[Ending, ...] = ()  # of all chains in order, where components have edges
 
     @property
     def model(self) -> Model:
@@ -191,17 +192,7 @@ class Fit:
 
         Of a sampler, the average of E[Θ | n] over the recorded sweeps (BJ04 2.1).
         """
-        recorded = self.state.recorded
-        if recorded is not None and recorded.count:
-            return read_only(recorded.Theta / np.float32(recorded.count))
-        extra = self.model.loadings.per_feature(self.features.n_features)
-        if getattr(self.algorithm, "loadings", "mean") == "map":
-            extra = extra - 1
-        blocks = self.features.blocks
-        totals = column_totals(self.state.n, blocks)
-        totals += np.bincount(blocks, weights=extra)[:, None]
-        Theta = (self.state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks]
-        return read_only(Theta.astype(self.dtype))
+        return mean_loadings(self.state, self.algorithm, self.features)
 
     @property
     def components(self) -> FloatingArray:
@@ -471,9 +462,10 @@ def fit(
             raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
         _check_same_data(resume, provenance, "a fit can be resumed")
         earlier = Run(resume.state, resume.history.rows, resume.reason)
-    outcomes = _run_chains(
-        chain_seeds(seed, n_chains),
-        lambda chain_seed: run(
+    endings: list[Ending] = []
+
+    def one(chain_seed: int) -> Run:
+        outcome = run(
             model,
             algorithm,
             observed,
@@ -483,8 +475,13 @@ def fit(
             stopping=RelativeChange(tol),
             callbacks=callbacks,
             resume=earlier,
-        ),
-    )
+        )
+        if n_chains > 1 and has_edges(outcome.state.model):
+            end = level(outcome.history)
+            endings.append(Ending.of(chain_seed, end, outcome.state, algorithm, counts.features))
+        return outcome
+
+    outcomes = _run_chains(chain_seeds(seed, n_chains), one)
     best = int(np.argmax([level(run.history) for _, run in outcomes]))
     traces = tuple(Trace(run.history) for _, run in outcomes)
     pieces = [list(run.state.draws) for _, run in outcomes]
@@ -506,6 +503,7 @@ def fit(
         provenance,
         traces if n_chains > 1 else (),
         kept,
+        tuple(endings[: len(traces)]),  # an interrupt may have come between a chain's two
     )
 
 

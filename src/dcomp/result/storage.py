@@ -28,6 +28,7 @@ from dcomp.result.atomic import atomic_write
 from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
 from dcomp.result.stored_draws import PREFIX, draw_arrays, read_draws
+from dcomp.result.stored_endings import check_endings, ending_entries, read_endings
 from dcomp.result.trace import Trace
 
 FORMAT, VERSION = "dcomp-fit", 3
@@ -48,14 +49,8 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
     >>> bool((again.Theta == fitted.Theta).all())
     True
     """
-    scores: Any = fit.model.scores
-    arrays = {
-        "c": fit.state.c,
-        "n": fit.state.n,
-        "gamma": fit.model.loadings.gamma,
-        "blocks": fit.features.blocks,
-        **{name: getattr(scores, name) for name in _SCORE_ARRAYS if hasattr(scores, name)},
-    }
+    about, priors = _describe(fit.model)
+    arrays = {"c": fit.state.c, "n": fit.state.n, "blocks": fit.features.blocks, **priors}
     if fit.exposure is not None:
         arrays["exposure"] = fit.exposure
     if fit.state.z is not None:
@@ -70,13 +65,12 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
     arrays |= {f"{_EXTRA}{name}": array for name, array in fit.state.extra.items()}
     if fit.kept is not None:
         arrays |= draw_arrays(fit.kept)
+    endings, of_endings = ending_entries(fit.endings, _describe)
+    arrays |= of_endings
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "model": fit.model.key,
-        "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
-        "tree": json.loads(scores.tree.to_json()) if isinstance(scores, TreeScores) else None,
-        "learn_gamma": fit.model.loadings.learned,
+        **about,
         "algorithm": {"name": fit.algorithm.name, **_options(fit.algorithm)},
         "sweep": fit.state.sweep,
         "reason": fit.reason,
@@ -85,6 +79,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
         "recorded": 0 if recorded is None else recorded.count,
         "draws": None if fit.kept is None else {"chains": fit.kept.chains, "best": fit.kept.best},
         "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
+        "endings": endings,
         "provenance": asdict(fit.provenance),
         "history": [asdict(row) for row in fit.history.rows],
         "arrays": sorted(arrays),
@@ -118,6 +113,19 @@ def load(path: str | os.PathLike[str]) -> Fit:
         if isinstance(error, DcompError):
             raise
         raise InvalidFile(f"{source}: damaged dcomp fit ({error})") from error
+
+
+def _describe(model: Model) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """What the manifest and the arrays say of a model; `_model` is the way back."""
+    scores: Any = model.scores
+    entry = {
+        "model": model.key,
+        "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
+        "tree": json.loads(scores.tree.to_json()) if isinstance(scores, TreeScores) else None,
+        "learn_gamma": model.loadings.learned,
+    }
+    arrays = {name: getattr(scores, name) for name in _SCORE_ARRAYS if hasattr(scores, name)}
+    return entry, {"gamma": model.loadings.gamma, **arrays}
 
 
 def _options(algorithm: Algorithm) -> dict[str, Any]:
@@ -174,6 +182,11 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         () if kept is None else kept.of_chain(kept.best),
         {name.removeprefix(_EXTRA): a for name, a in arrays.items() if name.startswith(_EXTRA)},
     )
+    endings = read_endings(
+        manifest.get("endings"), arrays, features, lambda entry, own: _model(entry, own, source)
+    )
+    if endings:
+        check_endings(endings, model, state.seed, len(chains))
     return Fit(
         state,
         _algorithm(dict(manifest["algorithm"])),
@@ -187,6 +200,7 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         Provenance(**manifest["provenance"]),
         chains,
         kept,
+        endings,
     )
 
 

@@ -1,0 +1,68 @@
+"""Where the chains of a hierarchical model ended: all of them, because their trees differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import FeatureSpace
+from dcomp.inference import Algorithm, State
+from dcomp.inference.base import FloatingArray
+from dcomp.models import Model
+from dcomp.models.arrays import read_only
+from dcomp.models.loadings import column_totals
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """What one chain leaves of a model whose components have edges: its structure and loadings.
+
+    >>> import dcomp
+    >>> X = [[4, 3, 0, 0, 2], [5, 2, 0, 1, 3], [0, 0, 6, 3, 2], [0, 1, 4, 4, 1]]
+    >>> fitted = dcomp.TreeDCA(2, 2, max_iter=9, n_chains=3, verbose=0).fit(X).fit_
+    >>> len(fitted.endings), fitted.endings[0].Theta.shape
+    (3, (5, 3))
+    """
+
+    seed: int
+    level: float  # where its objective came to rest: the best chain has the largest
+    model: Model  # with the structure that this chain ended with
+    Theta: npt.NDArray[np.float32]  # (J, nodes): E[θ], as `Fit.Theta` has it
+
+    @classmethod
+    def of(
+        cls, seed: int, level: float, state: State, algorithm: Algorithm, features: FeatureSpace
+    ) -> Ending:
+        """From the last state of a chain."""
+        Theta = np.asarray(mean_loadings(state, algorithm, features), dtype=np.float32)
+        return cls(seed, level, state.model, read_only(Theta))
+
+
+def has_edges(model: Model) -> bool:
+    """Whether the components are nodes with edges between them: `edges` of the scores are the pairs
+    (child, parent), and `is_leaf` says which nodes are leaves."""
+    return hasattr(model.scores, "edges")
+
+
+def best_of(endings: Sequence[Ending]) -> int:
+    """The place of the chain that ended highest, of equals the first: the one that a fit shows."""
+    return int(np.argmax([ending.level for ending in endings]))
+
+
+def mean_loadings(state: State, algorithm: Algorithm, features: FeatureSpace) -> FloatingArray:
+    """E[θ_jk] (J, K), columns sum to 1 within each block; of a sampler the average of E[Θ | n] over
+    the recorded sweeps (BJ04 2.1), of loadings at their modes the mode."""
+    recorded = state.recorded
+    if recorded is not None and recorded.count:
+        return read_only(recorded.Theta / np.float32(recorded.count))
+    extra = state.model.loadings.per_feature(features.n_features)
+    if getattr(algorithm, "loadings", "mean") == "map":
+        extra = extra - 1
+    blocks = features.blocks
+    totals = column_totals(state.n, blocks)
+    totals += np.bincount(blocks, weights=extra)[:, None]
+    Theta = (state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks]
+    return read_only(Theta.astype(np.dtype(getattr(algorithm, "dtype", "float32"))))
