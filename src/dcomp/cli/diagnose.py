@@ -233,6 +233,7 @@ def _edge_record(edges: EdgeStability | None) -> dict[str, Any] | None:
         "chance": edges.chance,
         "in_all": edges.in_all,
         "in_none": edges.in_none,
+        "behind": edges.behind,
         "warning": edges.warning,
         "edges": [asdict(edge) for edge in edges.edges],
         "nodes": [asdict(node) for node in edges.nodes],

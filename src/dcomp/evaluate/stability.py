@@ -67,14 +67,15 @@ class EdgeStability:
     An edge is `found` in another chain if its child and its parent both have a match there and
     these have an edge. `together` asks less, for parents of general words match worse than their
     children: whether the same nodes hang side by side. `chance` is what `mean` would be if in each
-    other chain the nodes of a kind (leaves, internal ones) were shuffled over their places, and had
-    the matches that they have: an edge to the only root is always found.
+    other chain any node of the child's kind (leaf or internal, the parent aside) were as likely to
+    be the child's match, and all else as it is: a tree's edges to the root are always found.
     """
 
     edges: tuple[EdgeFound, ...]
     nodes: tuple[NodeFound, ...]
     partners: Numbers  # (C − 1, nodes): the match of each node in each other chain, or −1
     n_edges: tuple[int, ...]  # that each other chain has, (C − 1)
+    behind: tuple[float, ...]  # how far each of them ended below the best one, in its objective
     chance: float
     left_out: int = 0  # chains that an interrupt cut short
 
@@ -105,9 +106,10 @@ class EdgeStability:
         if 2 * rare <= len(self.edges):
             return None
         return (
-            f"{rare} of {len(self.edges)} edges are in less than half of the other chains: this "
-            "structure is one of many that the data allow. Do not read who lies below whom from "
-            "it; a smaller structure, more sweeps or slower annealing may settle it."
+            f"{rare} of {len(self.edges)} edges are in less than half of the other chains. Either "
+            "the data do not tell, or those chains are stuck: they end "
+            f"{min(self.behind):,.0f} to {max(self.behind):,.0f} below the best one. Do not rely "
+            "on who lies below whom; more chains, slower annealing or fewer nodes may settle it."
         )
 
     @property
@@ -230,6 +232,7 @@ def _compared(
         nodes,
         read_only(partners),
         tuple(len(_scores(other).edges) for other in others),
+        tuple(one.level - other.level for other in others),
         sum(chance) / max(len(edges), 1),
         left_out,
     )

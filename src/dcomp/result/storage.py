@@ -183,10 +183,14 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         {name.removeprefix(_EXTRA): a for name, a in arrays.items() if name.startswith(_EXTRA)},
     )
     endings = read_endings(
-        manifest.get("endings"), arrays, features, lambda entry, own: _model(entry, own, source)
+        manifest.get("endings"),
+        arrays,
+        features,
+        chains,
+        lambda entry, own: _model(entry, own, source),
     )
     if endings:
-        check_endings(endings, model, state.seed, len(chains))
+        check_endings(endings, model, state.seed)
     return Fit(
         state,
         _algorithm(dict(manifest["algorithm"])),

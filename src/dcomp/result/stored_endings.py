@@ -12,6 +12,8 @@ import numpy.typing as npt
 from dcomp.data import FeatureSpace
 from dcomp.models import Model
 from dcomp.result.ending import Ending, best_of, has_edges
+from dcomp.result.fit import level
+from dcomp.result.trace import Trace
 
 Arrays = dict[str, npt.NDArray[Any]]
 _PREFIX = "ending_"
@@ -25,7 +27,7 @@ def ending_entries(
     arrays: Arrays = {}
     for place, ending in enumerate(endings):
         about, priors = describe(ending.model)
-        entries.append({"seed": ending.seed, "level": ending.level, **about})
+        entries.append({"seed": ending.seed, **about})  # its level is in the chain's history
         own = {"Theta": ending.Theta, **priors}
         arrays |= {f"{_PREFIX}{place}_{name}": array for name, array in own.items()}
     return entries, arrays
@@ -35,37 +37,40 @@ def read_endings(
     entries: Any,
     arrays: Arrays,
     features: FeatureSpace,
+    chains: Sequence[Trace],
     build: Callable[[dict[str, Any], Arrays], Model],
 ) -> tuple[Ending, ...]:
     """The endings of a file, none of those that were written before there were any; a ValueError
-    where they contradict themselves."""
+    where they contradict themselves or the histories of the chains."""
+    if entries and len(entries) != len(chains):
+        raise ValueError(f"it has {len(chains)} chains and {len(entries)} endings")
     left = {name for name in arrays if name.startswith(_PREFIX)}
     endings = []
     for place, entry in enumerate(entries or ()):
         prefix = f"{_PREFIX}{place}_"
         own = {name.removeprefix(prefix): arrays[name] for name in left if name.startswith(prefix)}
         left -= {prefix + name for name in own}
-        model, Theta = build(entry, own), own["Theta"]
+        model, Theta, rows = build(entry, own), own["Theta"], chains[place].rows
         fits = (
             has_edges(model)
             and type(entry["seed"]) is int
-            and type(entry["level"]) is float
-            and math.isfinite(entry["level"])
+            and rows
+            and math.isfinite(level(rows))
             and Theta.dtype == np.float32
             and Theta.shape == (features.n_features, model.n_components)
             and (not Theta.size or (Theta.min() >= 0 and Theta.max() <= 1.001))  # rounding
         )
         if not fits:
             raise ValueError(f"the ending of chain {place} does not belong to it")
-        endings.append(Ending(entry["seed"], entry["level"], model, Theta))
+        endings.append(Ending(entry["seed"], level(rows), model, Theta))
     if left:
         raise ValueError(f"no chain has the ending {min(left)!r}")
     return tuple(endings)
 
 
-def check_endings(endings: Sequence[Ending], model: Model, seed: int, n_chains: int) -> None:
-    """A ValueError unless there is one for each chain, and the best one is that of the fit."""
+def check_endings(endings: Sequence[Ending], model: Model, seed: int) -> None:
+    """A ValueError unless the best one is that of the fit, and all are of one kind of model."""
     best = endings[best_of(endings)]
-    same = best.seed == seed and best.model == model
-    if not same or len(endings) != n_chains or {e.model.key for e in endings} != {model.key}:
+    kinds = {ending.model.key for ending in endings}
+    if best.seed != seed or best.model != model or kinds != {model.key}:
         raise ValueError("its endings are not those of its chains")

@@ -1,6 +1,7 @@
 """dcomp diagnose: the library's numbers, for people and for programs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,3 +113,28 @@ def test_wrong_usage(run, fitted, words, message):
     done = run("diagnose", fitted, *words)
     assert done.code == 2
     assert message in done.err
+
+
+def test_edges_of_a_tree(run, corpus):
+    words = ("--model", "tree", "--branching", 2, "--depth", 2, "--algorithm", "collapsed-gibbs")
+    fitting = ("fit", corpus, *words, "--max-iter", 40, "-q")
+    assert run(*fitting, "--chains", 3, "-o", "t.dcomp").code == 0
+    fit = dcomp.load("t.dcomp")
+    stability = evaluate.edge_stability(fit)
+    shown = run("diagnose", "t.dcomp").out
+    assert f"edges, {stability}" in shown
+    assert "edges, 3 chains: of the 2 edges of the best one" in shown
+    record = json.loads(run("diagnose", "t.dcomp", "--json").out)["edges"]
+    assert (record["mean"], record["chance"]) == (stability.mean, stability.chance)
+    assert [row["found"] for row in record["edges"]] == [edge.found for edge in stability.edges]
+    assert [row["label"] for row in record["nodes"]] == [node.label for node in stability.nodes]
+    cut = dcomp.result.Trace(fit.history.rows[:5])
+    chains = tuple(fit.history if e.seed == fit.seed else cut for e in fit.endings)
+    dcomp.save(replace(fit, chains=chains, reason="interrupted"), "cut.dcomp")
+    done = run("diagnose", "cut.dcomp", "--json")
+    assert json.loads(done.out)["edges"] is None
+    assert "there must be 2 whole ones" in done.err
+    assert run(*fitting, "-o", "one.dcomp").code == 0
+    done = run("diagnose", "one.dcomp", "--json")
+    assert json.loads(done.out)["edges"] is None
+    assert "edges" not in done.err
