@@ -141,6 +141,12 @@ def test_together_needs_no_parent(Theta):
     assert rows[1, 0].together == 0
     assert rows[2, 0].together == 0.5  # with node 3, not with node 1
     assert rows[4, 1].parent_match < 0.5 < rows[4, 1].child_match
+    changed = Theta.copy()
+    changed[:, 9] = np.random.default_rng(8).dirichlet(np.full(J, 0.1))
+    stability = edge_stability(
+        [tree_ending(PARENTS, Theta, level=0.0), tree_ending(PARENTS, changed)]
+    )
+    assert [edge.child for edge in stability.edges if edge.together != 1] == [8, 9]
     only = tree_ending((-1, 0, 1), Theta[:, :3], level=0.0)
     chain = edge_stability([only, only])
     assert [edge.together for edge in chain.edges] == [None, None]
@@ -189,6 +195,10 @@ def test_nodes_without_words_match_nobody(Theta):
     stability = edge_stability([best, best])
     assert [node.node for node in stability.nodes if not node.matched] == [5, 8]
     assert stability.in_none == 2
+    # Nor do they if they differ by next to nothing, the same in both chains.
+    empty[:, 5] *= 1 + 2e-3 * np.random.default_rng(0).choice([-1, 1], J)
+    best = tree_ending(PARENTS, empty, level=0.0)
+    assert edge_stability([best, best]).in_none == 2
 
 
 def test_unrelated_nodes_do_not_match():
