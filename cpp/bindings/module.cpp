@@ -19,6 +19,7 @@
 #include "evaluation.hpp"
 #include "laplace.hpp"
 #include "samplers.hpp"
+#include "structured.hpp"
 #include "tree.hpp"
 
 namespace dcomp::bindings {
@@ -252,6 +253,7 @@ std::vector<std::tuple<std::string, std::string>> compiled() {
   for (const char* name : {"DM", "GP", "CGP", "TM"})
     for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
   cells.emplace_back("LN", "laplace");
+  cells.emplace_back("ST", "collapse");
   return cells;
 }
 
@@ -288,6 +290,7 @@ NB_MODULE(_core, m) {
   define_kernels<double>(m);
   define_laplace(m);
   define_samplers(m);
+  define_structured(m);
   define_evaluation(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });

@@ -3,6 +3,7 @@
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/kernels/collapse_sparse.hpp"
+#include "dcomp/kernels/collapse_structured.hpp"
 #include "dcomp/kernels/collapse_tree.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/factor.hpp"
@@ -48,6 +49,9 @@ const InstructionSet instruction_set = {
      {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}},
     &left_to_right_document,
     &tempered_sweep,
-    &collapse_trees};
+    &collapse_trees,
+    {&collapse_structured<RowKind::fixed>, &collapse_structured<RowKind::shared>,
+     &collapse_structured<RowKind::document>, &collapse_structured<RowKind::phi>,
+     &collapse_structured<RowKind::document_phi>}};
 
 }  // namespace dcomp::DCOMP_ISA

@@ -26,7 +26,7 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, TreeDCA
+    from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, StructuredDCA, TreeDCA
 
 __version__ = package_version()
 
@@ -48,6 +48,7 @@ __all__ = [
     "InvalidParameter",
     "MissingDependency",
     "NumericalFailure",
+    "StructuredDCA",
     "TreeDCA",
     "UnsupportedCombination",
     "as_counts",
@@ -62,7 +63,7 @@ __all__ = [
 ]
 
 
-_ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "TreeDCA")
+_ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "StructuredDCA", "TreeDCA")
 
 
 def __getattr__(name: str) -> Any:

@@ -214,6 +214,58 @@ def tree_means(
     c: npt.NDArray[np.int32], tree: TreePrior, out: npt.NDArray[np.float32], n_threads: int
 ) -> None: ...
 
+class StructuredSampler:
+    n_tokens: int
+    def __init__(
+        self,
+        corpus: Corpus,
+        block: npt.NDArray[np.int32],
+        n_blocks: int,
+        kind: str,
+        leaf: npt.NDArray[np.int32],
+        node: npt.NDArray[np.int32],
+        K: int,
+        H: int,
+        parent: npt.NDArray[np.int32] | None,
+        n_parts: int,
+    ) -> None: ...
+    def start(self, seed: int, z: npt.NDArray[np.uint16]) -> None: ...
+    def count(self, z: npt.NDArray[np.uint16]) -> None: ...
+    def sweep(
+        self,
+        z: npt.NDArray[np.uint16],
+        gamma: _Double,
+        a0: npt.NDArray[np.float32] | None,
+        a: npt.NDArray[np.float32],
+        F: npt.NDArray[np.float32],
+        pair: _Double | None,
+        stop: _Double | None,
+        go: _Double | None,
+        seed: int,
+        sweep: int,
+        n_threads: int,
+        Theta: npt.NDArray[np.float32] | None = None,
+    ) -> float: ...
+    def read(
+        self, C: npt.NDArray[np.int32], n: npt.NDArray[np.int32], S: npt.NDArray[np.int32]
+    ) -> None: ...
+    def read_documents(self, C: npt.NDArray[np.int32], S: npt.NDArray[np.int32]) -> None: ...
+    def add_loadings(
+        self, gamma: _Double, Theta: npt.NDArray[np.float32], n_threads: int
+    ) -> None: ...
+    def add_nodes(self, out: npt.NDArray[np.float32]) -> None: ...
+    def log_moments(
+        self,
+        gamma: _Double,
+        alpha: _Double,
+        beta: _Double | None,
+        rho: _Double | None,
+        exposure: _Double | None,
+        n_threads: int,
+    ) -> float: ...
+    def entries(self, entry: npt.NDArray[np.int64]) -> None: ...
+    def in_entry_order(self, z: npt.NDArray[np.uint16], out: npt.NDArray[np.uint16]) -> None: ...
+
 class CollapsedSampler:
     n_tokens: int
     def __init__(

@@ -7,6 +7,7 @@
 #include "dcomp/kernels/laplace_pass.hpp"
 #include "dcomp/kernels/left_to_right_pass.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/kernels/structured_pass.hpp"
 #include "dcomp/kernels/tempered_pass.hpp"
 
 namespace dcomp {
@@ -43,6 +44,7 @@ struct InstructionSet {
                           const LeftToRightScratch&);
   void (*tempered_sweep)(const TemperedPass&, double t, Stream&, const TemperedScratch&);
   void (*collapse_trees)(CollapseCell*, int count);
+  void (*collapse_structured[kRowKinds])(StructuredCell&);
 
   template <class T>
   const Kernels<T>& kernels() const;

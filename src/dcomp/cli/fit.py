@@ -112,7 +112,7 @@ def fit(
     branching: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="TM: children of an internal node.", show_default="7"
+            min=1, metavar="N", help="TM and ST: children of an internal node.", show_default="7"
         ),
     ] = None,
     depth: Annotated[
@@ -120,7 +120,7 @@ def fit(
         typer.Option(
             min=1,
             metavar="N",
-            help="TM: levels of the tree, in place of -k.",
+            help="TM and ST: levels of the tree, in place of -k.",
             show_default="3: 57 nodes",
         ),
     ] = None,
@@ -139,6 +139,30 @@ def fit(
             metavar="N",
             help="TM: sweeps before it grows, in the burn-in.",
             show_default="50",
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        _option(
+            "--tree",
+            metavar="FILE",
+            help="TM and ST: the tree as JSON, names within names or a list of parents.",
+        ),
+    ] = None,
+    structure: Annotated[
+        str | None,
+        _option(
+            "--structure",
+            metavar="NAME",
+            help="ST: shared, phi, document or document-phi; without --tree, --branching and "
+            "--depth the nodes above -k leaves are searched for.",
+            default="shared",
+        ),
+    ] = None,
+    leaves: Annotated[
+        str | None,
+        _option(
+            "--leaves", metavar="NAME", help="ST: scores of leaves, DM, GP or CGP.", default="DM"
         ),
     ] = None,
     exposure: Exposure = None,
@@ -241,6 +265,7 @@ def fit(
       dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"
       dcomp fit corpus.jsonl -k 50 --model LN --shrinkage auto
       dcomp fit corpus.jsonl --model tree --branching 7 --depth 3 --algorithm collapsed-gibbs
+      dcomp fit corpus.jsonl --model structured -k 20 --structure phi --chains 4
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
     """
     source = Source(input, format, vocab, min_count, min_docs, blocks)
@@ -266,6 +291,9 @@ def fit(
         depth,
         grow_to,
         grow_at,
+        structure,
+        leaves,
+        tree,
     )
     settings.check(resume)
     target = output or resume or default_output(input)
@@ -303,6 +331,11 @@ def was_interrupted(fitted: Fit, n_chains: int, max_iter: int) -> bool:
     return bool(fitted.chains) and (short or len(fitted.chains) < n_chains)
 
 
+def _is_tree(fitted: Fit) -> bool:
+    structure = getattr(fitted.model, "structure", None)
+    return structure is None or structure.parents is not None
+
+
 def default_output(source: Path) -> Path:
     """INPUT's name with .dcomp, in the current folder.
 
@@ -321,7 +354,7 @@ def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
     out = console()
     for line in summary_lines(fitted, counts):
         out.print(line)
-    if fitted.model.key == "TM":
+    if getattr(fitted.model.scores, "edges", ()) and _is_tree(fitted):
         from dcomp.evaluate import Hierarchy
 
         text = Hierarchy.of(fitted, n=top).text()

@@ -39,6 +39,9 @@ class Settings:
     depth: int | None = None
     grow_to: int | None = None
     grow_at: int | None = None
+    structure: str | None = None
+    leaves: str | None = None
+    tree: Path | None = None
 
     def check(self, resume: Path | None) -> None:
         """Refuse early, before a large file is read: unknown names, options without effect."""
@@ -55,12 +58,25 @@ class Settings:
             raise InvalidParameter("--draws-of has no effect without --draws")
         key = registry.model_key(self.model or "DM")
         registry.algorithm_name(key, self.algorithm or "auto")
-        of_trees = ("branching", "depth", "grow_to", "grow_at")
-        given = [name for name in of_trees if getattr(self, name) is not None]
-        if given and key != "TM":
-            raise InvalidParameter(f"{_flag(given[0])} is an option of model TM, not {key}")
-        if self.k is not None and self.depth is not None:
-            raise InvalidParameter("-k and --depth both say how many nodes there are: give one")
+        for name, models in _OF_HIERARCHIES.items():
+            if getattr(self, name) is not None and key not in models:
+                of = " and ".join(models)
+                raise InvalidParameter(f"{_flag(name)} is an option of model {of}, not {key}")
+        sizes = [name for name in ("k", "depth", "tree") if getattr(self, name) is not None]
+        if len(sizes) > 1:
+            both = " and ".join(map(_flag, sizes[:2]))
+            raise InvalidParameter(f"{both} both say how many nodes there are: give one")
+
+
+_OF_HIERARCHIES = {
+    "branching": ("TM", "ST"),
+    "depth": ("TM", "ST"),
+    "tree": ("TM", "ST"),
+    "grow_to": ("TM",),
+    "grow_at": ("TM",),
+    "structure": ("ST",),
+    "leaves": ("ST",),
+}
 
 
 def _flag(name: str) -> str:
@@ -161,8 +177,11 @@ def _parts(
     usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
     if settings.algorithm in ("ml", "tempered-em"):
         usual_gamma = 1.0  # no prior
-    if registry.model_key(settings.model or "DM") == "TM":
+    key = registry.model_key(settings.model or "DM")
+    if key == "TM":
         return _tree_parts(counts, settings, max_iter, usual_gamma)
+    if key == "ST":
+        return _structured_parts(counts, settings, max_iter, usual_gamma)
     model = validation.resolve_model(
         settings.model or "DM",
         counts,
@@ -202,7 +221,9 @@ def _tree_parts(counts: Counts, settings: Settings, max_iter: int, gamma: float)
     for name in ("alpha", "beta", "rho"):
         if getattr(settings, name) is not None:
             raise UnsupportedCombination(f"--{name} has no meaning for model TM")
-    if settings.k is None:
+    if settings.tree is not None:
+        tree = validation.resolve_tree(read_tree(settings.tree))
+    elif settings.k is None:
         tree = validation.resolve_tree(None, settings.branching, settings.depth)
     else:
         tree = Tree.complete(settings.k, settings.branching or validation.BRANCHING)
@@ -212,3 +233,49 @@ def _tree_parts(counts: Counts, settings: Settings, max_iter: int, gamma: float)
         model, settings.grow_to, settings.grow_at, settings.branching
     )
     return model, algorithm if growth is None else replace(algorithm, grow=growth)
+
+
+def _structured_parts(
+    counts: Counts, settings: Settings, max_iter: int, gamma: float
+) -> tuple[Any, Any]:
+    """A tree by branching and depth or from a file, or a search above -k leaves."""
+    from dcomp import validation
+
+    tree = None
+    if settings.tree is not None:
+        tree = read_tree(settings.tree)
+    elif settings.branching is not None or settings.depth is not None:
+        tree = validation.resolve_tree(None, settings.branching, settings.depth)
+    structure, searches = validation.resolve_structure(settings.k, tree)
+    model = validation.resolve_structured_model(
+        structure,
+        counts,
+        kind=settings.structure or "shared",
+        leaves=settings.leaves or "DM",
+        alpha=number_or_word(settings.alpha, "auto"),
+        beta=number_or_word(settings.beta, "auto"),
+        rho=number_or_word(settings.rho, "auto"),
+        gamma=number_or_word(settings.gamma, gamma),
+    )
+    algorithm = validation.resolve_structured_algorithm(
+        _algorithm(model, settings, max_iter),
+        model,
+        searches=searches,
+        anneal=settings.anneal is None,
+        one_structure=bool(settings.draws) and (settings.chains or 1) > 1,
+    )
+    return model, algorithm
+
+
+def read_tree(path: Path) -> Any:
+    """Names within names, or parents of nodes, from a JSON file."""
+    import json
+
+    from dcomp.errors import InvalidFile
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InvalidFile(
+            f"{path}: a tree is JSON, names within names or a list of parents; {error}"
+        ) from None

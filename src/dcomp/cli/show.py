@@ -149,8 +149,28 @@ def chain_levels(fit: Fit) -> list[float]:
 def priors(fit: Fit) -> dict[str, FloatArray]:
     """The priors of the scores by name, arrays of length K; Sigma0 is (K, K)."""
     scores: Any = fit.model.scores
-    names = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b")
+    names = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b", "psi")
     return {name: getattr(scores, name) for name in names if hasattr(scores, name)}
+
+
+def _structure(fit: Fit) -> dict[str, Any] | None:
+    """Of ST: leaves, nodes, Υ and the moves of a search."""
+    from dcomp.models import Structured
+
+    model = fit.model
+    if not isinstance(model, Structured):
+        return None
+    structure, moves = model.structure, fit.state.extra.get("moves")
+    return {
+        "kind": model.scores.rows.kind,
+        "leaves": model.leaf_model.key,
+        "n_leaves": structure.n_leaves,
+        "names": structure.names,
+        "parents": structure.parents,
+        "pairs": [structure.leaf.tolist(), structure.node.tolist()],
+        "upsilon": fit.upsilon[structure.leaf, structure.node].tolist(),
+        "gains": [] if moves is None else moves[:, 3].tolist(),
+    }
 
 
 def as_record(fit: Fit, n: int) -> dict[str, Any]:
@@ -179,6 +199,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "learned": [*fit.model.scores.learned, *(["gamma"] if fit.model.loadings.learned else [])],
         "negligible_scores": _negligible_record(fit),
         "parents": getattr(getattr(fit.model, "tree", None), "parents", None),
+        "structure": _structure(fit),
         "components": [
             {
                 "component": k,

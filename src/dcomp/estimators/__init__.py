@@ -5,6 +5,7 @@ from dcomp.estimators.dca import DCA, LDA, GaP
 from dcomp.estimators.factorisation import NMF, PLSA
 from dcomp.estimators.hierarchical import TreeDCA
 from dcomp.estimators.lsa import LSA, Biplot
+from dcomp.estimators.structured import StructuredDCA
 
 __all__ = [
     "CTM",
@@ -16,5 +17,6 @@ __all__ = [
     "Biplot",
     "CorrelationEdge",
     "GaP",
+    "StructuredDCA",
     "TreeDCA",
 ]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dcomp.data import Counts
 from dcomp.errors import MissingDependency, UnsupportedCombination
-from dcomp.models import Tree, TreeMultinomial
+from dcomp.models import Structured, Tree, TreeMultinomial
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
 
@@ -26,7 +26,7 @@ from dcomp.result import Fit
 class Node:
     """One node of a fitted tree."""
 
-    number: int  # its component
+    number: int  # its component; −1 for a node that was put above several trees
     name: str
     parent: int  # −1 for the root
     level: int
@@ -58,15 +58,20 @@ class Hierarchy:
 
     tree: Tree
     nodes: tuple[Node, ...]
-    summaries: npt.NDArray[np.float32]  # (J, K): the weighted averages
+    summaries: npt.NDArray[np.float32]  # (J, nodes): the weighted averages
 
     @classmethod
     def of(cls, fit: Fit, X: Any = None, *, n: int = 8) -> Hierarchy:
-        """Of a fit of model TM, with n top features per node; coherence if counts are given."""
-        tree = tree_of(fit)
-        share = node_shares(fit)
-        summaries = node_summaries(fit)
-        own, below = (_top(values, n) for values in (np.asarray(fit.Theta), summaries))
+        """Of a fit of model TM, or of ST with a tree, with n top features per node; coherence if
+        counts are given."""
+        tree, component = place_nodes(fit)
+        # A node that stands above several trees is no component, and has no words of its own.
+        share, Theta = (
+            np.where(component < 0, 0, np.asarray(values)[..., component])
+            for values in (node_shares(fit), fit.Theta)
+        )
+        summaries = _summaries(tree, share, Theta)
+        own, below = (_top(values, n) for values in (Theta, summaries))
         coherence: list[float | None] = [None] * tree.n_nodes
         fits: list[bool | None] = [None] * tree.n_nodes
         if X is not None:
@@ -75,13 +80,13 @@ class Hierarchy:
         name = fit.features.name
         nodes = tuple(
             Node(
-                k,
+                int(component[k]),
                 tree.names[k],
                 tree.parents[k],
                 int(tree.level[k]),
                 float(share[k]),
                 float(share @ tree.on_path[:, k]),
-                tuple(name(int(j)) for j in own[k]),
+                tuple(name(int(j)) for j in own[k]) if component[k] >= 0 else (),
                 tuple(name(int(j)) for j in below[k]),
                 coherence[k],
                 fits[k],
@@ -114,7 +119,7 @@ class Hierarchy:
         def nested(k: int) -> dict[str, Any]:
             node = self.nodes[k]
             return {
-                "node": k,
+                "node": node.number,
                 "name": node.name,
                 "share": node.share,
                 "subtree": node.subtree,
@@ -143,13 +148,24 @@ class Hierarchy:
         return axis
 
 
-def tree_of(fit: Fit) -> Tree:
-    """The tree of a fit; an error where there is none."""
-    if not isinstance(fit.model, TreeMultinomial):
+def place_nodes(fit: Fit) -> tuple[Tree, npt.NDArray[np.int64]]:
+    """The tree of a fit with its root in front, and the component of each of its nodes: −1 for a
+    root that is put above several trees. An error where there is no tree."""
+    model = fit.model
+    if isinstance(model, TreeMultinomial):
+        return model.tree, np.arange(model.n_components)
+    if not isinstance(model, Structured) or model.structure.parents is None:
         raise UnsupportedCombination(
-            f"only model TM has a tree; this fit is of model {fit.model.key} (see dcomp.TreeDCA)"
+            "only model TM, and ST with a strict tree, have a tree to read; this fit is of model "
+            f"{model.key} (see dcomp.TreeDCA and dcomp.StructuredDCA)"
         )
-    return fit.model.tree
+    structure, above = model.structure, model.structure.parents
+    n_tops = sum(parent < 0 for parent in above)
+    order = [*([-1] if n_tops > 1 else []), *structure.order]
+    place = {component: node for node, component in enumerate(order)}
+    parents = [-1, *(place[above[component]] for component in order[1:])]
+    names = [structure.names[k] if k >= 0 else "all" for k in order]
+    return Tree.from_parents(parents, names), np.array(order)
 
 
 def node_shares(fit: Fit) -> FloatArray:
@@ -158,11 +174,10 @@ def node_shares(fit: Fit) -> FloatArray:
     return np.asarray(words / max(words.sum(), 1e-300))
 
 
-def node_summaries(fit: Fit) -> npt.NDArray[np.float32]:
-    """(J, K): Σ over a node and all below it of share · θ, divided by their shares: BJ04 §4."""
-    tree, share = tree_of(fit), np.maximum(node_shares(fit), 1e-12)
-    weights = share[:, None] * tree.on_path
-    return np.asarray(fit.Theta @ (weights / weights.sum(axis=0)).astype(np.float32))
+def _summaries(tree: Tree, share: FloatArray, Theta: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """(J, nodes): Σ over a node and all below it of share · θ, divided by their shares: BJ04 §4."""
+    weights = np.maximum(share, 1e-12)[:, None] * tree.on_path
+    return np.asarray(Theta @ (weights / weights.sum(axis=0)), dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +226,11 @@ def level_correlations(fit: Fit) -> LevelCorrelations:
     usable = known[first] & known[second]
     first, second = first[usable], second[usable]
     r = correlation[first, second]
-    if not isinstance(fit.model, TreeMultinomial):
+    if not isinstance(fit.model, TreeMultinomial | Structured):
         return LevelCorrelations({"D": r})
-    inner = (~fit.model.tree.is_leaf).astype(int)
+    scores: Any = fit.model.scores
+    leaf = scores.is_leaf if isinstance(fit.model, Structured) else scores.tree.is_leaf
+    inner = (~leaf).astype(int)
     n_inner = inner[first] + inner[second]
     return LevelCorrelations(
         {"T-T": r[n_inner == 2], "B-B": r[n_inner == 0], "T-B": r[n_inner == 1]}

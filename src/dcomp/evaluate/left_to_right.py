@@ -22,7 +22,7 @@ from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
 from dcomp.executors import LocalExecutor
 from dcomp.inference.sampling import score_weights
-from dcomp.models import Model, Observations
+from dcomp.models import Model, Observations, Structured
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
 from dcomp.models.totals import log_totals
@@ -84,6 +84,8 @@ def left_to_right(
     >>> score.perplexity < 8, score.monte_carlo_error < score.standard_error
     (True, True)
     """
+    if isinstance(fit.model, Structured) and not fit.model.scores.rows.per_document:
+        fit = fit.as_leaves()
     _check_model(fit.model)
     particles = whole_number("particles", particles, 1)
     observed = fit.observe(X, exposure)
@@ -178,7 +180,8 @@ def _check_model(model: Model) -> None:
     if model.key not in MODELS_WITH_MOMENT:
         raise UnsupportedCombination(
             "left_to_right needs a score prior that can be integrated out token by token; model "
-            f"{model.key} has none here. It works for {', '.join(MODELS_WITH_MOMENT)}; "
+            f"{model.key} has none here. It works for {', '.join(MODELS_WITH_MOMENT)}, "
+            "and ST with a Υ that documents share; "
             "completion works for every model"
         )
     if getattr(model.scores, "is_flat", False):

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidCounts, UnsupportedCombination
-from dcomp.models import MODELS, Model, Observations
+from dcomp.inference.structured_scores import with_given_rows
+from dcomp.models import MODELS, Model, Observations, Structured
 from dcomp.models.arrays import FloatArray
 from dcomp.reference.simulate import draw_scores
 from dcomp.result import Fit
@@ -146,14 +147,16 @@ class _Simulator:
 
     def __init__(self, fit: Fit, observed: Observations) -> None:
         self.model, self.features, self.observed = fit.model, fit.features, observed
+        if isinstance(fit.model, Structured):
+            structure = fit.model.structure
+            self.model = with_given_rows(fit.model, fit.upsilon[structure.leaf, structure.node])
         Theta = np.asarray(fit.Theta, dtype=np.float64)
         self.tables = [_Choice.of(Theta, self.features, g) for g in range(self.features.n_blocks)]
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """The statistics of one simulated corpus."""
-        counts, K = self.observed.counts, self.model.n_components
-        nothing = np.zeros((counts.n_docs, K), dtype=np.int64)
-        scores = draw_scores(self.model, nothing, np.zeros(counts.n_docs), rng)
+        counts = self.observed.counts
+        scores = self._scores(counts.n_docs, rng)
         sizes: npt.NDArray[Any] = self.observed.block_totals
         if self.model.has_exposure:
             e = self.observed.exposure
@@ -165,6 +168,18 @@ class _Simulator:
         cell, data = np.unique(np.concatenate(cells), return_counts=True)
         rows, columns = np.divmod(cell, counts.n_features)
         return _statistics(self.model, counts.shape, rows, columns, data)
+
+    def _scores(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """Scores (I, K) from their prior; Υ of ST as fitted where the corpus shares it."""
+        model, exposure = self.model, np.zeros(n_docs)
+        if not isinstance(model, Structured):
+            nothing = np.zeros((n_docs, model.n_components), dtype=np.int64)
+            return draw_scores(model, nothing, exposure, rng)
+        rows = model.scores.rows
+        none = np.zeros((n_docs, model.scores.n_leaves), dtype=np.int64)
+        of_leaves = draw_scores(model.leaf_model, none, exposure, rng)
+        upsilon = rows.draw(np.zeros((n_docs if rows.per_document else 1, rows.width)), rng)
+        return model.scores.node_scores(of_leaves, upsilon)
 
     def _by_component(
         self, scores: FloatArray, size: npt.NDArray[Any], rng: np.random.Generator

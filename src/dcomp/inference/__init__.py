@@ -15,6 +15,7 @@ from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
 from dcomp.inference.stopping import RelativeChange
+from dcomp.inference.structure_search import StructureSearch
 from dcomp.inference.tempered_em import TemperedEM
 
 ALGORITHMS: dict[str, Any] = {  # name -> class of options
@@ -46,6 +47,7 @@ __all__ = [
     "RelativeChange",
     "Run",
     "State",
+    "StructureSearch",
     "SufficientStats",
     "TemperedEM",
     "climb",

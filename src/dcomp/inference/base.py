@@ -48,7 +48,8 @@ class Recorded:
     zeros: npt.NDArray[np.float32] | None  # (I, K): sweeps with c = 0, where a score can be zero
     count: int
     scores: npt.NDArray[np.float32] | None = None  # (I, K): of E[scores | c], where no mean of c
-    # gives it (TM)
+    # gives it (TM, ST)
+    extra: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)  # what else, by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,8 @@ class Draw:
     hyper: Mapping[str, FloatArray]  # the priors of that sweep: alpha (K), beta, rho; a1, a2, b
     scores: npt.NDArray[np.float32] | None = None  # (I, K)
     Theta: npt.NDArray[np.float32] | None = None  # (J, K): columns sum to 1 within each block
-    assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry
+    assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry;
+    # of ST its pair of leaf and node
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class State:
     n: npt.NDArray[Any]  # (J, K): the same per feature
     sweep: int  # complete sweeps so far
     seed: int = 0
-    z: npt.NDArray[np.uint16] | None = None  # component of each token, in the sampler's order
+    z: npt.NDArray[np.uint16] | None = None  # component (of ST pair) of each token, in the
+    # sampler's order
     recorded: Recorded | None = None
     draws: tuple[Draw, ...] = ()  # kept so far
     # What else an algorithm carries from sweep to sweep, by name; a number is an array of no axes.

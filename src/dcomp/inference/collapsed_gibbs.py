@@ -1,4 +1,5 @@
-"""Rao-Blackwellised (collapsed) Gibbs sampling for DM, GP, CGP and TM: BJ06 figure 7, table IV.
+"""Rao-Blackwellised (collapsed) Gibbs sampling for DM, GP, CGP, TM and ST: BJ06 figure 7, table IV,
+B09 5.1–5.3.
 
 Scores and loadings are integrated out; each token is drawn given all others. Small corpora, and
 `exact=True`, run the exact sequential sampler. Larger ones are cut into a fixed grid of documents ×
@@ -14,17 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dcomp import _core
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import Draw, Info, Recorded, State
+from dcomp.inference.base import Draw, Info, State
 from dcomp.inference.draws import Keep, draw_given_counts, room
 from dcomp.inference.gibbs import check_schedule
 from dcomp.inference.growth import Growth, check_growth, grow_tokens, is_due
-from dcomp.inference.hyper import learn_from_counts, learn_gamma
-from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
-from dcomp.inference.sampling import PriorArguments, empty_record, native_tree, score_weights
-from dcomp.models import Model, Observations, TreeScores
+from dcomp.inference.hyper import learn_gamma
+from dcomp.inference.sampler_start import check_start, heated
+from dcomp.inference.sampling import empty_record
+from dcomp.inference.structure_search import StructureSearch, search_tokens
+from dcomp.inference.token_samplers import token_sampler
+from dcomp.models import Model, Observations, Structured, StructuredScores, TreeScores
 from dcomp.models.arrays import read_only
 
 SMALL = 100_000  # tokens
@@ -46,7 +48,7 @@ class CollapsedGibbs:
     start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
     priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave draws of scores, loadings or assignments behind.
-    grow: when and how far a tree of components grows.
+    grow: when and how far a tree of components grows, or when a structure is searched for.
 
     >>> CollapsedGibbs(burn_in=50).name
     'collapsed-gibbs'
@@ -59,7 +61,7 @@ class CollapsedGibbs:
     start: str = "random"
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
-    grow: Growth | None = None
+    grow: Growth | StructureSearch | None = None
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -89,29 +91,20 @@ class CollapsedGibbs:
                 "sparse=True needs the same exposure for all documents; they differ here: "
                 "leave sparse at None"
             )
-        if isinstance(model.scores, TreeScores):
+        if isinstance(model.scores, TreeScores | StructuredScores):
             if self.sparse:
                 raise UnsupportedCombination(
-                    "sparse=True is for flat models; a tree looks at all its nodes: leave sparse "
-                    "at None"
+                    "sparse=True is for flat models; a hierarchy looks at all its nodes: leave "
+                    "sparse at None"
                 )
             return False
         return shares and (model.n_components >= MANY if self.sparse is None else self.sparse)
 
     def sampler(self, model: Model, observed: Observations) -> Any:
-        """The native sampler: tokens in their order, with room for the counts."""
-        counts = observed.counts
-        parts = 1 if self.is_exact(counts.n_tokens) else parts_of(counts.n_tokens)
-        features = counts.features
-        return _core.CollapsedSampler(
-            observed.corpus,
-            features.blocks,
-            features.n_blocks,
-            model.n_components,
-            parts,
-            self.is_sparse(model, observed),
-            native_tree(model.scores) if isinstance(model.scores, TreeScores) else None,
-        )
+        """The sampler of single tokens: their order, with room for the counts."""
+        n_tokens = observed.counts.n_tokens
+        parts = 1 if self.is_exact(n_tokens) else parts_of(n_tokens)
+        return token_sampler(model, observed, parts, self.is_sparse(model, observed))
 
     def init(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
@@ -120,13 +113,7 @@ class CollapsedGibbs:
         sampler = self.sampler(model, observed)
         z = np.empty(sampler.n_tokens, dtype=np.uint16)
         if self.start == "mean-field":
-            begin = MeanFieldStart.of(model, observed, seed, executor)
-            model = begin.model
-            scores = _rough_scores(model, begin.c)
-            Theta = np.ascontiguousarray(begin.weights.Theta, dtype=np.float32)
-            sampler.start_from(
-                seed, scores, Theta, z, 1 if executor is None else executor.n_threads
-            )
+            model = sampler.start_from_mean_field(model, seed, executor, z)
         else:
             sampler.start(seed, z)
         sampler.count(z)
@@ -140,37 +127,29 @@ class CollapsedGibbs:
         """One sweep over all tokens. The native counts are a cache of z: rebuilt if they are not
         those of this state, as after an interrupt or a load."""
         if self.grow is not None and is_due(self.grow, state):
-            state = grow_tokens(self.grow, state, self._documents(observed, state))
+            state = self._grown(self.grow, observed, state)
         model, threads = state.model, executor.n_threads
-        cache = state.cache
-        if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
-            cache = _Cache(self.sampler(model, observed), state.sweep)
-            cache.sampler.count(state.z)
-        sweep, n_features = state.sweep + 1, observed.counts.n_features
-        warm = heated(model, sweep, self.anneal)
+        cache = self._cache(observed, state)
+        sampler, sweep = cache.sampler, state.sweep + 1
         assert state.z is not None
         z = state.z.copy()
         cache.sweep = -1  # until the sweep is whole
-        words = _sweep(cache.sampler, warm, observed, z, state.seed, sweep, threads)
+        words = sampler.sweep(heated(model, sweep, self.anneal), z, state.seed, sweep, threads)
         cache.sweep = sweep
-        gamma = model.loadings.per_feature(n_features)
-        prior = PriorArguments.of(model, observed).as_tuple()
-        joint = cache.sampler.log_moments(gamma, *prior, threads)
+        joint = sampler.log_moments(model, threads)
         joint += float(model.log_constant(observed, combinatoric=False).sum())
         recorded = state.recorded
         if sweep > self.burn_in:
-            recorded = _record(
-                cache.sampler, recorded or empty_record(model, observed), model, gamma, threads
-            )
+            recorded = sampler.record(recorded or empty_record(model, observed), model, threads)
         draws = state.draws
         if self.keep.wants(sweep - self.burn_in):
             draws = (*draws, self._draw(observed, model, cache, z, state.seed, threads))
         capped = tuple[str, ...]()
         learns = model.scores.learned or model.loadings.learned
         if learns and sweep > self.anneal and sweep % self.learn_every == 0:
-            c, n = _read(cache.sampler, model, observed)
-            model, capped = learn_from_counts(model, c, observed)
-            model, more = learn_gamma(model, n, observed.counts.features.blocks)
+            counts = sampler.read(model)
+            model, capped = sampler.learn(model, counts)
+            model, more = learn_gamma(model, counts.n, observed.counts.features.blocks)
             capped += more
         info = Info(sweep, joint, words, 1.0, capped=capped)
         new = replace(
@@ -184,6 +163,25 @@ class CollapsedGibbs:
         )
         return new, info
 
+    def _cache(self, observed: Observations, state: State) -> _Cache:
+        """The native counts of this state's assignment."""
+        cache = state.cache
+        if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
+            cache = _Cache(self.sampler(state.model, observed), state.sweep)
+            cache.sampler.count(state.z)
+        return cache
+
+    def _grown(self, grow: Growth | StructureSearch, observed: Observations, state: State) -> State:
+        """The state with new nodes."""
+        entry = np.empty(observed.counts.n_tokens, dtype=np.int64)
+        cache = self._cache(observed, state)
+        cache.sampler.entries(entry)
+        if isinstance(grow, StructureSearch):
+            counts = cache.sampler.read(state.model)
+            return search_tokens(grow, state, counts.n, observed.counts, entry)
+        document = np.searchsorted(observed.counts.indptr, entry, side="right") - 1
+        return grow_tokens(grow, state, document)
+
     def _draw(
         self,
         observed: Observations,
@@ -194,20 +192,24 @@ class CollapsedGibbs:
         n_threads: int,
     ) -> Draw:
         """Scores and Θ given the sweep's counts and priors; the chain knows nothing of them."""
-        c, n = _read(cache.sampler, model, observed)
+        counts = cache.sampler.read(model)
         draw = draw_given_counts(
             model,
             observed.counts.features,
             None if observed.is_unit else observed.total_exposure,
-            c,
-            n,
+            counts.c,
+            counts.n,
             seed=seed,
             sweep=cache.sweep,
             of=self.keep.of,
             n_threads=n_threads,
+            extra=counts.extra,
         )
         if "assignments" in self.keep.of:
-            draw = replace(draw, assignments=_in_entry_order(cache.sampler, z))
+            by_entry = _in_entry_order(cache.sampler, z)
+            if isinstance(model, Structured):
+                by_entry = read_only(model.structure.node[by_entry].astype(np.uint16))
+            draw = replace(draw, assignments=by_entry)
         return draw
 
     def in_entry_order(
@@ -216,23 +218,11 @@ class CollapsedGibbs:
         """z by document and, within one, by entry of the counts, each repeated by its count."""
         return _in_entry_order(self.sampler(model, observed), z)
 
-    def _documents(self, observed: Observations, state: State) -> npt.NDArray[np.int64]:
-        """The document of each token, in the order of z."""
-        cache = state.cache
-        if not isinstance(cache, _Cache):
-            cache = _Cache(self.sampler(state.model, observed), -1)
-        entry = np.empty(cache.sampler.n_tokens, dtype=np.int64)
-        cache.sampler.entries(entry)
-        return np.searchsorted(observed.counts.indptr, entry, side="right") - 1
-
     def finish(self, observed: Observations, state: State) -> State:
-        """c and n of the last assignment."""
-        cache = state.cache
-        if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
-            cache = _Cache(self.sampler(state.model, observed), state.sweep)
-            cache.sampler.count(state.z)
-        c, n = _read(cache.sampler, state.model, observed)
-        return replace(state, c=c, n=n, cache=None)
+        """c and n of the last assignment, and what else is read from it."""
+        counts = self._cache(observed, state).sampler.read(state.model)
+        extra = {**state.extra, **counts.extra}
+        return replace(state, c=counts.c, n=counts.n, extra=extra, cache=None)
 
 
 def parts_of(n_tokens: int) -> int:
@@ -252,60 +242,7 @@ class _Cache:
     sweep: int
 
 
-def _read(sampler: Any, model: Model, observed: Observations) -> tuple[Any, Any]:
-    counts, K = observed.counts, model.n_components
-    c = np.empty((counts.n_docs, K), dtype=np.int32)
-    n = np.empty((counts.n_features, K), dtype=np.int32)
-    sampler.read(c, n)
-    return read_only(c), read_only(n)
-
-
 def _in_entry_order(sampler: Any, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
     out = room(z.shape, np.uint16)
     sampler.in_entry_order(z, out)
     return read_only(out)
-
-
-def _rough_scores(model: Model, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Scores for a start, up to a factor per document."""
-    scores: Any = model.scores
-    if isinstance(scores, TreeScores):
-        return scores.posterior_mean(c, np.ones(len(c))).astype(np.float32)
-    return np.asarray(c + scores.alpha.astype(np.float32))
-
-
-def _sweep(
-    sampler: Any,
-    model: Model,
-    observed: Observations,
-    z: npt.NDArray[np.uint16],
-    seed: int,
-    sweep: int,
-    n_threads: int,
-) -> float:
-    """All tokens once: z and the native counts change; Σ log p(word | all the rest)."""
-    gamma = model.loadings.per_feature(observed.counts.n_features)
-    if isinstance(model.scores, TreeScores):
-        tree = native_tree(model.scores)
-        return float(sampler.sweep_tree(z, gamma, tree, seed, sweep, n_threads))
-    padded = (model.n_components + _core.lanes() - 1) // _core.lanes() * _core.lanes()
-    weights = score_weights(model, observed, padded)
-    return float(sampler.sweep(z, gamma, *weights, seed, sweep, n_threads))
-
-
-def _record(sampler: Any, recorded: Recorded, model: Model, gamma: Any, n_threads: int) -> Recorded:
-    Theta, c = recorded.Theta.copy(), recorded.c.copy()
-    zeros = None if recorded.zeros is None else recorded.zeros.copy()
-    sampler.record(gamma, Theta, c, zeros, n_threads)
-    scores = recorded.scores
-    if isinstance(model.scores, TreeScores) and scores is not None:
-        scores = scores.copy()
-        sampler.add_means(native_tree(model.scores), scores, n_threads)
-        read_only(scores)
-    return Recorded(
-        read_only(Theta),
-        read_only(c),
-        None if zeros is None else read_only(zeros),
-        recorded.count + 1,
-        scores,
-    )

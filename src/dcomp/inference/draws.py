@@ -21,11 +21,12 @@ from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import Draw
 from dcomp.inference.sampling import PriorArguments
-from dcomp.models import Model
+from dcomp.models import Model, Structured
 from dcomp.models.arrays import FloatArray, read_only
 
 KINDS = ("scores", "loadings", "assignments")
-HYPER = ("alpha", "beta", "rho", "a1", "a2", "b")
+HYPER = ("alpha", "beta", "rho", "a1", "a2", "b", "psi")
+_STRUCTURE = 5  # purpose of the random numbers of Υ: inference/start.py has the others
 _OWN_PAGES = 1 << 18  # bytes; a process may have some 60,000 maps, too few for small arrays
 DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 
@@ -149,11 +150,12 @@ def draw_given_counts(
     sweep: int,
     of: tuple[str, ...] = ("scores", "loadings"),
     n_threads: int = 1,
+    extra: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> Draw:
     """Scores from p(scores | c) and Θ from p(Θ | n), the same for any number of threads.
 
     `exposure` is the documents' total, or None where it is 1. `c` and `n` are whole numbers, those
-    of a state that an algorithm has finished.
+    of a state that an algorithm has finished; for ST its `extra` has what they leave out.
 
     >>> from dcomp.models import DirichletMultinomial
     >>> one = np.array([[3, 0], [0, 2]], np.int32)
@@ -165,10 +167,7 @@ def draw_given_counts(
     """
     scores = Theta = None
     if "scores" in of:
-        scores = room(c.shape)
-        prior = PriorArguments.given(model, exposure).as_tuple()
-        _core.draw_scores(c, *prior, scores, seed, sweep, n_threads)
-        read_only(scores)
+        scores = read_only(_draw_scores(model, exposure, c, extra or {}, seed, sweep, n_threads))
     if "loadings" in of:
         log_scale = np.empty(len(n))
         gamma = model.loadings.per_feature(len(n))
@@ -178,6 +177,29 @@ def draw_given_counts(
         )
         Theta = plain_loadings(weights, log_scale, model.n_components)
     return Draw(sweep, hyper_parameters(model), scores, Theta)
+
+
+def _draw_scores(
+    model: Model,
+    exposure: FloatArray | None,
+    c: npt.NDArray[np.int32],
+    extra: Mapping[str, npt.NDArray[Any]],
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> npt.NDArray[np.float32]:
+    of: Model = model.leaf_model if isinstance(model, Structured) else model
+    counts = extra["leaf_counts"] if isinstance(model, Structured) else c
+    scores = room(counts.shape)
+    prior = PriorArguments.given(of, exposure).as_tuple()
+    _core.draw_scores(counts, *prior, scores, seed, sweep, n_threads)
+    if not isinstance(model, Structured):
+        return scores
+    rng = np.random.Generator(np.random.Philox(key=[seed, (sweep << 8) | _STRUCTURE]))
+    upsilon = model.scores.rows.draw(extra["structure_counts"], rng)
+    out = room(c.shape)
+    out[:] = model.scores.node_scores(scores, upsilon)
+    return out
 
 
 def plain_loadings(

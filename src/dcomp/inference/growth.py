@@ -49,6 +49,10 @@ class Growth:
                     f"a tree grows with {name} of at least {least}; got {getattr(self, name)}"
                 )
 
+    def most(self, n_components: int) -> int:
+        """Components that there may be in the end."""
+        return max(n_components, self.to)
+
     def more(self, words: Any, leaves: Any) -> dict[int, int]:
         """New leaves of each leaf, given the words of every node. No node gets a single one: an
         only child says nothing that its parent does not."""
@@ -63,12 +67,12 @@ class Growth:
         return dict(sorted(out.items()))
 
 
-def check_growth(growth: Growth | None, burn_in: int | None = None) -> None:
+def check_growth(growth: Any, burn_in: int | None = None) -> None:
     """An error where sweeps with another number of components would be averaged."""
     if growth is not None and burn_in is not None and growth.at > burn_in:
         raise InvalidParameter(
-            f"a tree must have grown when recording begins: grow_at = {growth.at} must be at most "
-            f"burn_in = {burn_in}"
+            "components must all be there when recording begins: they grow or are searched for in "
+            f"sweep {growth.at}, which must be at most burn_in = {burn_in}"
         )
 
 
@@ -81,7 +85,7 @@ def grown_model(growth: Growth, model: Model, words: npt.NDArray[Any]) -> tuple[
     return replace(model, scores=scores), more
 
 
-def is_due(growth: Growth | None, state: State) -> bool:
+def is_due(growth: Any, state: State) -> bool:
     """Whether the next sweep is the first with new nodes."""
     return growth is not None and state.sweep == growth.at
 

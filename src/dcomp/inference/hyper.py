@@ -5,6 +5,7 @@ Each step maximises its own part of the bound and is checked never to lower it.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dcomp.models import (
 )
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import column_totals
+from dcomp.models.structure_rows import DirichletRows, StickRows
 
 ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
@@ -55,6 +57,29 @@ def learn_from_counts(
     assert isinstance(scores, GammaScores)
     changes, names = gamma_from_counts(scores, c, observed.total_exposure)
     return model.with_scores(**changes), names
+
+
+def learn_rows(rows: DirichletRows | StickRows, S: npt.NDArray[Any]) -> tuple[FloatArray, bool]:
+    """One step of learning ψ from the words of documents S (I, pairs or nodes), B09 5.6: a
+    Dirichlet for each leaf, a Beta for each internal node; monotone in log p(S). Whether a limit
+    holds one of them.
+
+    >>> from dcomp.models import Structure
+    >>> rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), per_document=True)
+    >>> learn_rows(rows, np.array([[9, 1, 5, 5], [8, 2, 9, 1], [9, 1, 1, 9]]))[0].round(1)
+    array([1.9, 0.5, 1.1, 1.1])
+    """
+    psi, capped = rows.psi.copy(), False
+    if isinstance(rows, StickRows):
+        below = rows.below(S)
+        for h in np.flatnonzero(~rows.structure.is_leaf):
+            psi[h], limit = polya_alpha(psi[h], np.stack([S[:, h], below[:, h]], axis=1))
+            capped |= limit
+        return psi, capped
+    for first, last in itertools.pairwise(rows.structure.start.tolist()):
+        psi[first:last], limit = polya_alpha(psi[first:last], S[:, first:last])
+        capped |= limit
+    return psi, capped
 
 
 def learn_gamma(

@@ -18,6 +18,7 @@ from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
 from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray
 
 FloatScores = npt.NDArray[np.float32]
 
@@ -31,6 +32,7 @@ class SampledScores:
     zero: FloatScores  # (I, K): share of draws that are exactly zero (CGP; else 0)
     c: FloatScores  # (I, K): expected words per component
     draws: FloatScores | None  # (S, I, K) when asked for
+    leaves: FloatScores | None = None  # (I, leaves): means of ST's leaf scores; K is of its nodes
 
 
 def sample_scores(
@@ -45,22 +47,17 @@ def sample_scores(
     keep_draws: bool = False,
 ) -> SampledScores:
     """Sweeps with Θ fixed over every document on its own; the same for any number of threads."""
-    if n_draws < 1 or burn_in < 0:
-        raise InvalidParameter(
-            f"n_draws must be at least 1 and burn_in at least 0; got {n_draws} and {burn_in}"
-        )
+    check_draws(n_draws, burn_in)
     shape = (observed.counts.n_docs, model.n_components)
     prior = PriorArguments.of(model, observed)
-    moments: Any = model.scores
+    scores: Any = model.scores
     # No words are allocated yet: with its point mass CGP would start from scores that are all zero,
     # which no document with words can have. The first sweep has no zeros, and is not counted.
     start = replace(prior, rho=None)
-    Theta = _in_single_precision(weights.Theta, model.n_components)
+    Theta = in_single_precision(weights.Theta, model.n_components)
     c, c_new = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     draw = np.empty(shape, np.float32)
-    mean, total, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    c_sum, zero = np.zeros(shape), np.zeros(shape)
-    kept = np.empty((n_draws, *shape), np.float32) if keep_draws else None
+    moments = Moments.empty(shape, n_draws, keep_draws)
     for sweep in range(1 + burn_in + n_draws):
         _core.sample(
             observed.corpus,
@@ -76,31 +73,64 @@ def sample_scores(
             n_threads,
         )
         c, c_new = c_new, c
-        if sweep <= burn_in:
-            continue
-        mean += moments.posterior_mean(c, observed.total_exposure)
-        total += draw
-        square += draw.astype(np.float64) ** 2
-        zero += draw == 0
-        c_sum += c
-        if kept is not None:
-            kept[sweep - burn_in - 1] = draw
-    variance = np.maximum(square / n_draws - (total / n_draws) ** 2, 0)
-    variance *= n_draws / max(n_draws - 1, 1)
-
-    def as_float(values: npt.NDArray[np.float64]) -> FloatScores:
-        return values.astype(np.float32)
-
-    return SampledScores(
-        as_float(mean / n_draws),
-        as_float(np.sqrt(variance)),
-        as_float(zero / n_draws),
-        as_float(c_sum / n_draws),
-        kept,
-    )
+        if sweep > burn_in:
+            moments.add(scores.posterior_mean(c, observed.total_exposure), draw, c)
+    return moments.result()
 
 
-def _in_single_precision(Theta: FloatingArray, K: int) -> FloatScores:
+def check_draws(n_draws: int, burn_in: int) -> None:
+    """An error unless there is something to average."""
+    if n_draws < 1 or burn_in < 0:
+        raise InvalidParameter(
+            f"n_draws must be at least 1 and burn_in at least 0; got {n_draws} and {burn_in}"
+        )
+
+
+@dataclass
+class Moments:
+    """Sums over draws: of E[scores | c], of the draws, their squares and zeros, and of c."""
+
+    mean: FloatArray
+    total: FloatArray
+    square: FloatArray
+    zero: FloatArray
+    c: FloatArray
+    kept: FloatScores | None
+    n_draws: int
+    count: int = 0
+
+    @classmethod
+    def empty(cls, shape: tuple[int, int], n_draws: int, keep_draws: bool) -> Moments:
+        """With room for so many draws where they are kept."""
+        mean, total, square, zero, c = np.zeros((5, *shape))
+        kept = np.empty((n_draws, *shape), np.float32) if keep_draws else None
+        return cls(mean, total, square, zero, c, kept, n_draws)
+
+    def add(self, mean: FloatArray, draw: FloatScores, c: npt.NDArray[Any]) -> None:
+        """One more draw."""
+        self.mean += mean
+        self.total += draw
+        self.square += draw.astype(np.float64) ** 2
+        self.zero += draw == 0
+        self.c += c
+        if self.kept is not None:
+            self.kept[self.count] = draw
+        self.count += 1
+
+    def result(self) -> SampledScores:
+        """Means, and the spread of the draws."""
+        n = self.n_draws
+        variance = np.maximum(self.square / n - (self.total / n) ** 2, 0) * (n / max(n - 1, 1))
+
+        def single(values: FloatArray) -> FloatScores:
+            return values.astype(np.float32)
+
+        spread = single(np.sqrt(variance))
+        means = single(self.mean / n), single(self.zero / n), single(self.c / n)
+        return SampledScores(means[0], spread, means[1], means[2], self.kept)
+
+
+def in_single_precision(Theta: FloatingArray, K: int) -> FloatScores:
     """Weights (J, padded K) as the sampler takes them: a row has more of the shorter numbers."""
     if Theta.dtype == np.float32:
         return np.ascontiguousarray(Theta, dtype=np.float32)

@@ -87,7 +87,7 @@ def heated(model: Model, sweep: int, anneal: int) -> Model:
         return model
     heat = HEAT ** (1 - (sweep - 1) / anneal)
     scores: Any = model.scores
-    stronger = [name for name in ("alpha", "beta", "a1", "a2", "b") if hasattr(scores, name)]
+    stronger = [name for name in ("alpha", "beta", "a1", "a2", "b", "psi") if hasattr(scores, name)]
     changes = {name: getattr(scores, name) * heat for name in stronger}
     if hasattr(scores, "rho"):
         changes["rho"] = scores.rho / heat

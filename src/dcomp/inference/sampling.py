@@ -13,7 +13,13 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.inference.base import Recorded
-from dcomp.models import ConditionalGammaScores, Model, Observations, TreeScores
+from dcomp.models import (
+    ConditionalGammaScores,
+    Model,
+    Observations,
+    StructuredScores,
+    TreeScores,
+)
 from dcomp.models.arrays import FloatArray, read_only
 
 
@@ -105,12 +111,17 @@ def empty_record(model: Model, observed: Observations) -> Recorded:
     """Zero sums, with room for what this model needs."""
     K, counts = model.n_components, observed.counts
     needs_zeros = isinstance(model.scores, ConditionalGammaScores)
-    needs_scores = isinstance(model.scores, TreeScores)
+    needs_scores = isinstance(model.scores, TreeScores | StructuredScores)
     shape = (counts.n_docs, K)
+    more: dict[str, tuple[int, ...]] = {}
+    if isinstance(model.scores, StructuredScores):
+        structure = model.scores.structure
+        more = {"leaf_scores": (counts.n_docs, structure.n_leaves), "upsilon": (structure.n_pairs,)}
     return Recorded(
         np.zeros((counts.n_features, K), dtype=np.float32),
         np.zeros(shape, dtype=np.float32),
         np.zeros(shape, dtype=np.float32) if needs_zeros else None,
         0,
         np.zeros(shape, dtype=np.float32) if needs_scores else None,
+        {name: np.zeros(size, dtype=np.float32) for name, size in more.items()},
     )

@@ -16,6 +16,8 @@ from dcomp.models.hierarchy import Tree
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 from dcomp.models.logistic_normal import LogisticNormal, LogisticNormalScores
 from dcomp.models.observations import Observations
+from dcomp.models.structure import Structure
+from dcomp.models.structured import Structured, StructuredScores
 from dcomp.models.tree import TreeMultinomial, TreeScores
 
 MODELS: dict[str, Any] = {  # key -> class
@@ -24,6 +26,7 @@ MODELS: dict[str, Any] = {  # key -> class
     ConditionalGammaPoisson.key: ConditionalGammaPoisson,
     LogisticNormal.key: LogisticNormal,
     TreeMultinomial.key: TreeMultinomial,
+    Structured.key: Structured,
 }
 
 __all__ = [
@@ -39,6 +42,9 @@ __all__ = [
     "LogisticNormalScores",
     "Model",
     "Observations",
+    "Structure",
+    "Structured",
+    "StructuredScores",
     "Tree",
     "TreeMultinomial",
     "TreeScores",

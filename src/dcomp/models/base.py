@@ -50,8 +50,9 @@ class Model(Protocol):
 
     key: ClassVar[str]
     long_name: ClassVar[str]
-    has_exposure: ClassVar[bool]
 
+    @property
+    def has_exposure(self) -> bool: ...
     @property
     def scores(self) -> Scores: ...
     @property

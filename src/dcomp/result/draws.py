@@ -99,6 +99,9 @@ class Draws:
     @property
     def n_components(self) -> int:
         """K."""
+        for array in (self.scores, self.Theta):
+            if array is not None:
+                return int(array.shape[-1])
         return int(next(v.shape[-1] for name, v in self.hyper.items() if name != "gamma"))
 
     @property

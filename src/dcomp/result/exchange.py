@@ -28,6 +28,8 @@ DIMENSIONS = {
     "a2": ("component",),
     "b": ("component",),
 }
+# ST: its priors are of leaves, and of pairs of leaf and node or of nodes and their two ways on.
+_OF_STRUCTURE = {1: ("pair",), 2: ("component", "side")}
 
 
 def to_xarray(draws: Draws) -> xarray.Dataset:
@@ -41,7 +43,7 @@ def to_xarray(draws: Draws) -> xarray.Dataset:
     }
     lead = ("chain", "draw")
     variables: dict[str, Any] = {
-        name: (lead + DIMENSIONS[name], values)
+        name: (lead + _dimensions(name, values, draws.n_components), values)
         for name, values in arrays.items()
         if values is not None
     }
@@ -59,6 +61,13 @@ def to_xarray(draws: Draws) -> xarray.Dataset:
         labels |= _feature_labels(draws.features)
     dataset: xarray.Dataset = xr.Dataset(variables, labels, {"created_by": "dcomp"})
     return dataset
+
+
+def _dimensions(name: str, values: Any, n_components: int) -> tuple[str, ...]:
+    if name == "psi":
+        return _OF_STRUCTURE[values.ndim - 2]
+    of = DIMENSIONS[name]
+    return ("leaf",) if of == ("component",) and values.shape[-1] != n_components else of
 
 
 def _feature_labels(features: FeatureSpace) -> dict[str, Any]:

@@ -28,13 +28,14 @@ from dcomp.inference import (
     draw_given_counts,
     run,
 )
-from dcomp.inference.base import FloatingArray
+from dcomp.inference.base import FloatingArray, Recorded
 from dcomp.inference.draws import DRAW_BUDGET
 from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
 from dcomp.inference.mean_field import FoldIn, Weights, fold_in
 from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
 from dcomp.inference.sampled_scores import SampledScores, sample_scores
-from dcomp.models import LogisticNormal, Model, Observations
+from dcomp.inference.structured_scores import sample_structured_scores, with_given_rows
+from dcomp.models import LogisticNormal, Model, Observations, Structured
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending, has_edges, mean_loadings
@@ -144,12 +145,14 @@ class Fit:
             # The seeds of chains lie below: no kept draw comes twice.
             seed=(1 << 63) | validation.whole_number("seed", seed, 0),
             sweep=self.n_sweeps,
+            extra=self.state.extra,
             n_threads=LocalExecutor.from_jobs(n_jobs).n_threads,
         )
 
     def assignments(self, X: Any, *, draws: bool = False) -> Assignments:
         """The component of each token at the last sweep of a collapsed sampler, for the counts
-        that were fitted: tokens by document, then by feature.
+        that were fitted: tokens by document, then by feature. Of ST that is the node, with the
+        leaf beside it.
 
         Where X has a reading order, `Assignments.in_order` follows it. With `draws`, components
         are those of all kept draws, (chain, draw, token).
@@ -179,7 +182,11 @@ class Fit:
                 )
             return Assignments.build(counts, self.draws.assignments)
         z = self.algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
-        return Assignments.build(counts, z)
+        if not isinstance(self.model, Structured):
+            return Assignments.build(counts, z)
+        structure = self.model.structure
+        node, leaf = (read_only(of[z].astype(np.uint16)) for of in (structure.node, structure.leaf))
+        return replace(Assignments.build(counts, node), leaf=leaf)
 
     @property
     def objective(self) -> float:
@@ -217,13 +224,56 @@ class Fit:
         scores: Any = self.model.scores
         if self.mode == "maximise":
             return read_only(scores.posterior_mode(self.state.c, exposure).astype(self.dtype))
-        value = scores.posterior_mean(self.state.c, exposure)
         recorded = self.state.recorded
         if recorded is not None and recorded.count and recorded.scores is not None:
             value = recorded.scores / np.float32(recorded.count)
+        elif isinstance(self.model, Structured):
+            value = self._leaf_and_node_scores()[1]
         elif recorded is not None and recorded.count:
             value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
+        else:
+            value = scores.posterior_mean(self.state.c, exposure)
         return read_only(value.astype(self.dtype))
+
+    @cached_property
+    def leaf_scores(self) -> FloatingArray:
+        """E[q] or E[l] of the training documents' leaves, (I, K): ST alone; `scores` has those of
+        the nodes, qΥ (B09 3.2)."""
+        self._structured("leaf scores")
+        recorded = self.state.recorded
+        if recorded is not None and recorded.count:
+            return read_only(recorded.extra["leaf_scores"] / np.float32(recorded.count))
+        return read_only(self._leaf_and_node_scores()[0].astype(self.dtype))
+
+    @cached_property
+    def upsilon(self) -> FloatingArray:
+        """Υ (K, H): where the words of a leaf come from, rows sum to 1; ST alone. Where documents
+        have their own Υ it is that of all their words together."""
+        model, recorded = self._structured("upsilon"), self.state.recorded
+        if recorded is not None and recorded.count:
+            pairs = recorded.extra["upsilon"].astype(np.float64) / recorded.count
+        else:
+            pairs = model.scores.pooled_upsilon(self.state.extra["structure_counts"])
+        table = model.structure.table(pairs).toarray()
+        return read_only((table / table.sum(axis=1, keepdims=True)).astype(self.dtype))
+
+    @cached_property
+    def leaf_Theta(self) -> FloatingArray:
+        """Effective loadings of the leaves, (J, K): ΥΘ of B09 3.2; ST alone."""
+        return read_only(self.Theta @ self.upsilon.T)
+
+    def _structured(self, what: str) -> Structured:
+        if not isinstance(self.model, Structured):
+            raise UnsupportedCombination(
+                f"{what} are of model ST (dcomp.StructuredDCA); this is {self.model.key}"
+            )
+        return self.model
+
+    def _leaf_and_node_scores(self) -> tuple[FloatArray, FloatArray]:
+        extra = self.state.extra
+        return self._structured("leaf scores").scores.posterior_means(
+            extra["leaf_counts"], extra["structure_counts"], self._total_exposure
+        )
 
     def negligible_scores(
         self, threshold: float | None = None, *, unit: str = "words"
@@ -290,10 +340,58 @@ class Fit:
         observed = X if isinstance(X, Observations) else self.observe(X, exposure)
         weights = self.weights(n_threads=threads)
         limits: Any = {"max_inner": max_inner, "tol": tol}
+        if isinstance(self.model, Structured):
+            return self._fold_in_leaves(observed, n_jobs=n_jobs, **limits)
         if isinstance(self.model, LogisticNormal):
             return laplace_fold_in(self.model, observed, weights, threads, **limits)
         how: Any = {"mode": self.mode, "temper": self.temper}
         return fold_in(self.model, observed, weights, threads, **limits, **how)
+
+    def as_leaves(self) -> Fit:
+        """A fit of ST as one of flat components: its leaves with the effective loadings ΥΘ (B09
+        3.2). It reads and judges as any fit of DM, GP or CGP; it cannot be resumed. Only where
+        the corpus shares one Υ: documents with their own are no flat model.
+
+        >>> import dcomp
+        >>> X = [[4, 3, 0], [0, 1, 6], [5, 2, 1]]
+        >>> model = dcomp.StructuredDCA(tree=[-1, 0, 0], max_iter=10, n_chains=1, verbose=0).fit(X)
+        >>> model.fit_.as_leaves().components.shape
+        (2, 3)
+        """
+        model = self._structured("leaves")
+        if model.scores.rows.per_document:
+            raise UnsupportedCombination(
+                "leaves have loadings of their own only where the corpus shares Υ; here every "
+                f"document has one (structure {model.scores.rows.kind!r})"
+            )
+        c = read_only(self.state.extra["leaf_counts"].astype(np.float32))
+        recorded = Recorded(self.leaf_Theta, c, (c == 0).astype(np.float32), 1)
+        n = read_only(self.leaf_Theta * c.sum(axis=0))
+        state = State(model.leaf_model, c, n, self.n_sweeps, self.seed, recorded=recorded)
+        return replace(self, state=state, kept=None)
+
+    def _fold_in_leaves(self, observed: Observations, **options: Any) -> FoldIn:
+        """With Υ given, ST is a flat model of leaves."""
+        if not self.has_fixed_point:
+            raise UnsupportedCombination(
+                "a document's fixed point needs a Υ that the corpus shares, and leaves of DM or "
+                "GP; method='sampling' works for all"
+            )
+        folded = self.as_leaves().fold_in(observed, **options)
+        of_nodes = [(x @ self.upsilon).astype(self.dtype) for x in (folded.c, folded.scores)]
+        return replace(folded, c=of_nodes[0], scores=of_nodes[1])
+
+    def transform_leaves(
+        self, X: Any, *, exposure: Any = None, seed: int = 0, n_jobs: int | None = None
+    ) -> FloatingArray:
+        """Scores of leaves of new documents, (I, K): ST alone; `transform` gives those of nodes."""
+        self._structured("leaf scores")
+        if self.has_fixed_point:
+            observed = X if isinstance(X, Observations) else self.observe(X, exposure)
+            return self.as_leaves().fold_in(observed, n_jobs=n_jobs).scores
+        sampled = self.sample_scores(X, exposure=exposure, seed=seed, n_jobs=n_jobs)
+        assert sampled.leaves is not None
+        return sampled.leaves
 
     def sample_scores(
         self,
@@ -314,16 +412,13 @@ class Fit:
             )
         threads = LocalExecutor.from_jobs(n_jobs).n_threads
         observed = X if isinstance(X, Observations) else self.observe(X, exposure)
-        return sample_scores(
-            self.model,
-            observed,
-            self.weights("mean", n_threads=threads),
-            threads,
-            n_draws=n_draws,
-            burn_in=burn_in,
-            seed=seed,
-            keep_draws=keep_draws,
-        )
+        weights = self.weights("mean", n_threads=threads)
+        how: Any = {"n_draws": n_draws, "burn_in": burn_in, "seed": seed, "keep_draws": keep_draws}
+        if isinstance(self.model, Structured):
+            structure = self.model.structure
+            given = with_given_rows(self.model, self.upsilon[structure.leaf, structure.node])
+            return sample_structured_scores(given, observed, weights, threads, **how)
+        return sample_scores(self.model, observed, weights, threads, **how)
 
     def transform(
         self,
@@ -360,6 +455,9 @@ class Fit:
     @property
     def has_fixed_point(self) -> bool:
         """Whether the model has a fixed point for a document, and so a fast transform."""
+        if isinstance(self.model, Structured):
+            leaves = registry.supported()[self.model.leaf_model.key]
+            return "mean-field" in leaves and not self.model.scores.rows.per_document
         names = registry.supported()[self.model.key]
         return "mean-field" in names or "laplace" in names
 
@@ -402,7 +500,7 @@ class Fit:
         scores: Any = self.model.scores
         if isinstance(folded, LaplaceFoldIn):
             e_log = folded.eta[0]
-        elif self.mode == "maximise":
+        elif self.mode == "maximise" or isinstance(self.model, Structured):
             e_log = np.log(np.maximum(folded.scores[0].astype(np.float64), 1e-300))
         else:
             e_log = scores.expected_log(folded.c, observed.total_exposure)[0]
@@ -522,7 +620,7 @@ def plan_draws(
     if not keep.count(recorded):
         return None
     growth = getattr(algorithm, "grow", None)
-    K = model.n_components if growth is None else max(model.n_components, growth.to)
+    K = model.n_components if growth is None else growth.most(model.n_components)
     plan = DrawPlan.of(keep, recorded, n_chains, counts, K)
     plan.check(budget)
     return plan

@@ -14,6 +14,7 @@ from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.conditional_gamma_poisson import ConditionalGammaScores
 from dcomp.models.dirichlet_multinomial import DirichletScores
 from dcomp.models.logistic_normal import LogisticNormalScores
+from dcomp.models.structured import StructuredScores
 from dcomp.models.tree import TreeScores
 
 # With fewer words a component is absent in BJ06 IX; a smaller share is negligible in BJ06 IV.B.
@@ -105,10 +106,10 @@ def _small_probability(state: State, rows: slice, exposure: FloatArray, limit: f
     That is exact for DM, and for GP where all components have one rate (BJ06 Lemma 1).
     """
     scores: Any = state.model.scores
-    if isinstance(scores, TreeScores):
+    if isinstance(scores, TreeScores | StructuredScores):
         raise UnsupportedCombination(
             "unit='normalised' needs scores that are independent but for their sum; those of a "
-            "tree are not: use unit='words'"
+            "hierarchy are not: use unit='words'"
         )
     a = scores.alpha + state.c[rows].astype(np.float64)
     if scores.n_components == 1:

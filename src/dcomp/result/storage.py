@@ -20,22 +20,36 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
-from dcomp.inference import ALGORITHMS, Algorithm, Growth, Info, Keep, State
+from dcomp.inference import ALGORITHMS, Algorithm, Growth, Info, Keep, State, StructureSearch
 from dcomp.inference.base import Recorded
-from dcomp.models import MODELS, DirichletLoadings, Model, Tree, TreeScores
+from dcomp.models import (
+    MODELS,
+    DirichletLoadings,
+    Model,
+    StructuredScores,
+    Tree,
+    TreeScores,
+)
 from dcomp.models.arrays import read_only
 from dcomp.result.atomic import atomic_write
 from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
 from dcomp.result.stored_draws import PREFIX, draw_arrays, read_draws
 from dcomp.result.stored_endings import check_endings, ending_entries, read_endings
+from dcomp.result.stored_structure import (
+    are_structured,
+    read_structured,
+    structure_entry,
+)
 from dcomp.result.trace import Trace
 
 FORMAT, VERSION = "dcomp-fit", 3
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
 _SCORE_ARRAYS = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b")
+_ALL_ARRAYS = (*_SCORE_ARRAYS, "psi")
 _SCORE_FLAGS = (*(f"learn_{name}" for name in _SCORE_ARRAYS), "shrinkage")
 _EXTRA = "extra_"  # before the name of what an algorithm carries along
+_RECORDED = "recorded_extra_"  # the same of what it has recorded
 
 
 def save(fit: Fit, path: str | os.PathLike[str]) -> None:
@@ -62,6 +76,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
             arrays["recorded_zeros"] = recorded.zeros
         if recorded.scores is not None:
             arrays["recorded_scores"] = recorded.scores
+        arrays |= {f"{_RECORDED}{name}": array for name, array in recorded.extra.items()}
     arrays |= {f"{_EXTRA}{name}": array for name, array in fit.state.extra.items()}
     if fit.kept is not None:
         arrays |= draw_arrays(fit.kept)
@@ -122,16 +137,18 @@ def _describe(model: Model) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]
         "model": model.key,
         "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
         "tree": json.loads(scores.tree.to_json()) if isinstance(scores, TreeScores) else None,
+        "structure": structure_entry(scores) if isinstance(scores, StructuredScores) else None,
         "learn_gamma": model.loadings.learned,
     }
-    arrays = {name: getattr(scores, name) for name in _SCORE_ARRAYS if hasattr(scores, name)}
+    arrays = {name: getattr(scores, name) for name in _ALL_ARRAYS if hasattr(scores, name)}
     return entry, {"gamma": model.loadings.gamma, **arrays}
 
 
 def _options(algorithm: Algorithm) -> dict[str, Any]:
     options: Any = algorithm
     values = {f.name: getattr(options, f.name) for f in fields(options)}
-    return {name: asdict(v) if isinstance(v, Keep | Growth) else v for name, v in values.items()}
+    stored = (Keep, Growth, StructureSearch)
+    return {name: asdict(v) if isinstance(v, stored) else v for name, v in values.items()}
 
 
 def _algorithm(options: dict[str, Any]) -> Algorithm:
@@ -141,10 +158,16 @@ def _algorithm(options: dict[str, Any]) -> Algorithm:
         more["keep"] = Keep(**{**keep, "of": tuple(map(str, keep["of"]))})
     growth = options.pop("grow", None)
     if growth is not None:
-        more["grow"] = Growth(**growth)
+        search = "max_nodes" in growth
+        more["grow"] = _search(growth) if search else Growth(**growth)
     algorithm: Any = ALGORITHMS[options.pop("name")]
     built: Algorithm = algorithm(**options, **more)
     return built
+
+
+def _search(options: dict[str, Any]) -> StructureSearch:
+    psi = options.pop("psi")
+    return StructureSearch(**options, psi=tuple(psi) if isinstance(psi, list) else psi)
 
 
 def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
@@ -222,6 +245,11 @@ def _recorded(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
         arrays.get("recorded_zeros"),
         count,
         arrays.get("recorded_scores"),
+        {
+            name.removeprefix(_RECORDED): array
+            for name, array in arrays.items()
+            if name.startswith(_RECORDED)
+        },
     )
 
 
@@ -260,6 +288,12 @@ def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source
     if manifest["model"] not in MODELS:
         raise InvalidFile(f"{source}: unknown model {manifest['model']!r}; upgrade dcomp")
     cls: Any = MODELS[manifest["model"]]
+    if cls.scores_type is StructuredScores:
+        structured = read_structured(manifest["structure"], arrays)
+        built: Model = cls(
+            structured, DirichletLoadings(arrays["gamma"], bool(manifest["learn_gamma"]))
+        )
+        return built
     hyper = {name: arrays[name] for name in _SCORE_ARRAYS if name in arrays}
     wanted = {name for name in _SCORE_ARRAYS if name in cls.scores_type.__dataclass_fields__}
     if set(hyper) != wanted:
@@ -295,23 +329,36 @@ def _check_shapes(
         and n.shape == (J, K)
         and c.dtype == n.dtype
         and c.dtype in (np.float32, np.float64, np.int32)
-        and ("z" not in arrays or _is_assignment(arrays["z"], c, K))
+        and ("z" not in arrays or _is_assignment(arrays["z"], c, _n_values(model)))
         and (model.key != "LN" or _is_eta(arrays[f"{_EXTRA}eta"], c))
         and ("recorded_Theta" not in arrays or arrays["recorded_Theta"].shape == n.shape)
         and ("recorded_c" not in arrays or arrays["recorded_c"].shape == c.shape)
         and ("recorded_scores" not in arrays or arrays["recorded_scores"].shape == c.shape)
-        and all(
-            # Numbers, and companions of c and n.
-            array.shape in ((), c.shape, n.shape)
-            for name, array in arrays.items()
-            if name.startswith(_EXTRA)
-        )
+        and _are_extra(arrays, model)
         and (c >= 0).all()
         and (n >= 0).all()
         and ("exposure" not in arrays or arrays["exposure"].shape == (len(c), features.n_blocks))
     )
     if not fits:
         raise InvalidFile(f"{source}: the arrays of this fit do not belong together")
+
+
+def _n_values(model: Model) -> int:
+    """How many things a token may be assigned to."""
+    scores = model.scores
+    return scores.structure.n_pairs if isinstance(scores, StructuredScores) else model.n_components
+
+
+def _are_extra(arrays: dict[str, npt.NDArray[Any]], model: Model) -> bool:
+    own, recorded = (
+        {name.removeprefix(lead): a for name, a in arrays.items() if name.startswith(lead)}
+        for lead in (_EXTRA, _RECORDED)
+    )
+    if isinstance(model.scores, StructuredScores):
+        return are_structured(own, recorded, model.scores, arrays["c"])
+    # Numbers, and companions of c and n.
+    shapes = ((), arrays["c"].shape, arrays["n"].shape)
+    return not recorded and all(array.shape in shapes for array in own.values())
 
 
 def _is_eta(eta: npt.NDArray[Any], c: npt.NDArray[Any]) -> bool:

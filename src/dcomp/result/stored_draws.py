@@ -45,7 +45,7 @@ def read_draws(
         and _are_places((best,), chains)
         and _are_sweeps(sweep, min(lengths[chain] for chain in chains))
         and set(hyper_parameters(model)) <= set(own) <= {*hyper_parameters(model), *FIELDS.values()}
-        and all(_belongs(own[name], name, lead, arrays, model.n_components) for name in own)
+        and all(_belongs(own[name], name, lead, arrays, model) for name in own)
     )
     if not fits:
         raise ValueError("its draws do not belong together")
@@ -68,17 +68,20 @@ def _are_sweeps(sweep: npt.NDArray[Any], last: int) -> bool:
 
 
 def _belongs(
-    array: npt.NDArray[Any], name: str, lead: tuple[int, int], arrays: Arrays, K: int
+    array: npt.NDArray[Any], name: str, lead: tuple[int, int], arrays: Arrays, model: Model
 ) -> bool:
     """Whether the array has the shape and the range of its kind."""
     c, n = arrays["c"], arrays["n"]
     rest, dtype, limit = {
         "scores": (c.shape, np.float32, np.inf),
         "Theta": (n.shape, np.float32, np.inf),
-        "assignments": ((int(c.sum()),), np.uint16, K),
-        "rho": ((K,), np.float64, 1.0),
+        "assignments": ((int(c.sum()),), np.uint16, model.n_components),
         "gamma": ((), np.float64, np.inf),
-    }.get(name, ((K,), np.float64, np.inf))
+    }.get(name) or (
+        hyper_parameters(model)[name].shape,
+        np.float64,
+        1.0 if name == "rho" else np.inf,
+    )
     if array.shape != (*lead, *rest) or array.dtype != dtype:
         return False
     return not array.size or bool(array.min() >= 0 and array.max() < limit)

@@ -109,6 +109,7 @@ class Assignments:
     feature: npt.NDArray[np.int32]  # (T)
     component: npt.NDArray[np.uint16]  # (T), or (C, S, T) of kept draws
     sequences: Sequences | None = None  # the reading order, where the counts have one
+    leaf: npt.NDArray[np.uint16] | None = None  # (T): of ST, where `component` is the node
 
     @classmethod
     def build(cls, counts: Counts, z: npt.NDArray[np.uint16]) -> Assignments:

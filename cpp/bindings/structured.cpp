@@ -1,0 +1,252 @@
+#include "structured.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "corpus.hpp"
+#include "dcomp/dispatch.hpp"
+#include "dcomp/gibbs.hpp"
+#include "dcomp/structured.hpp"
+
+namespace dcomp::bindings {
+
+namespace {
+
+using Numbers = Vector<const double>;
+using Maybe = std::optional<Numbers>;
+
+RowKind kind_of(const std::string& name) {
+  constexpr const char* names[kRowKinds] = {"fixed", "shared", "document", "phi", "document-phi"};
+  for (int kind = 0; kind < kRowKinds; ++kind)
+    if (name == names[kind]) return static_cast<RowKind>(kind);
+  throw std::invalid_argument("there is no structure " + name);
+}
+
+// The tokens of a corpus with the counts of an assignment to pairs of leaf and node. The counts
+// follow the assignment that was last counted or swept; Python keeps track of which one that is.
+class StructuredSampler {
+ public:
+  StructuredSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
+                    const std::string& kind, Vector<const std::int32_t> leaf,
+                    Vector<const std::int32_t> node, std::int64_t K, std::int64_t H,
+                    std::optional<Vector<const std::int32_t>> parent, int n_parts)
+      : corpus_(corpus) {
+    const CsrView& W = nb::cast<Corpus&>(corpus_).W();
+    require(static_cast<std::int64_t>(block.shape(0)) == W.n_features, "block must hold J numbers");
+    for (std::int64_t j = 0; j < W.n_features; ++j)
+      require(block.data()[j] >= 0 && block.data()[j] < n_blocks,
+              "block must lie in [0, n_blocks)");
+    require(n_parts >= 1, "n_parts must be at least 1");
+    require(leaf.shape(0) == node.shape(0), "pairs must have a leaf and a node each");
+    const RowKind rows = kind_of(kind);
+    require(!is_stick(rows) || parent.has_value(), "a tree needs parents");
+    require(!parent || static_cast<std::int64_t>(parent->shape(0)) == H,
+            "parents must hold a number per node");
+    const std::int32_t* parents = is_stick(rows) ? parent->data() : nullptr;
+    const auto P = static_cast<std::int64_t>(leaf.shape(0));
+    const char* problem = check_structure(leaf.data(), node.data(), P, K, H, parents);
+    require(*problem == '\0', problem);
+    cells_ = std::make_unique<TokenCells>(W, n_parts);
+    layout_ = std::make_unique<StructureLayout>(rows, leaf.data(), node.data(), P, K, H, parents);
+    counts_ = std::make_unique<StructuredCounts>(*cells_, block.data(), n_blocks, *layout_);
+  }
+
+  std::int64_t n_tokens() const { return cells_->n_tokens(); }
+
+  // Pairs drawn for every token: an even leaf, then one of its nodes evenly.
+  void start(std::uint64_t seed, Vector<std::uint16_t> z) {
+    require_tokens(z.shape(0));
+    const StructureView& at = layout_->view();
+    std::vector<std::int64_t> first(static_cast<std::size_t>(at.K + 1), 0);
+    for (std::int64_t p = 0; p < layout_->n_pairs(); ++p)
+      ++first[static_cast<std::size_t>(at.leaf[layout_->code(p)] + 1)];
+    for (std::size_t c = 0; c + 1 < first.size(); ++c) first[c + 1] += first[c];
+    Stream rng(seed, Purpose::start, 0, 0);
+    const auto below = [&](std::int64_t n) {
+      return static_cast<std::int64_t>(
+          std::uint64_t{rng.next32()} * static_cast<std::uint64_t>(n) >> 32);
+    };
+    for (std::int64_t t = 0; t < n_tokens(); ++t) {
+      const auto c = static_cast<std::size_t>(below(at.K));
+      z.data()[t] = static_cast<std::uint16_t>(first[c] + below(first[c + 1] - first[c]));
+    }
+  }
+
+  void count(Vector<const std::uint16_t> z) {
+    require_tokens(z.shape(0));
+    for (std::int64_t t = 0; t < n_tokens(); ++t)
+      require(z.data()[t] < layout_->n_pairs(), "z must lie in [0, pairs)");
+    nb::gil_scoped_release release;
+    counts_->count(z.data());
+  }
+
+  double sweep(Vector<std::uint16_t> z, Numbers gamma, std::optional<Matrix<const float>> a0,
+               Matrix<const float> a, Matrix<const float> F, Maybe pair, Maybe stop, Maybe go,
+               std::uint64_t seed, std::uint32_t number, int n_threads,
+               std::optional<Matrix<const float>> Theta) {
+    const StructureView& at = layout_->view();
+    require_tokens(z.shape(0));
+    require_gamma(gamma);
+    const auto width = static_cast<std::size_t>(at.padded_leaves);
+    const std::size_t n_rows = a.shape(0);
+    require(a.shape(1) == width && F.shape(1) == width && F.shape(0) == n_rows &&
+                (!a0 || (a0->shape(0) == n_rows && a0->shape(1) == width)) &&
+                (n_rows == 1 || n_rows == static_cast<std::size_t>(cells_->n_docs())),
+            "score weights must be (1 or n_docs, padded leaves)");
+    if (is_stick(at.kind))
+      require(holds(stop, at.H) && holds(go, at.H), "stop and go must hold a number per node");
+    else
+      require(holds(pair, layout_->n_pairs()), "pair must hold a number per pair");
+    require(!Theta || (static_cast<std::int64_t>(Theta->shape(0)) == cells_->n_features() &&
+                       static_cast<std::int64_t>(Theta->shape(1)) == at.padded_nodes),
+            "Theta must be (n_features, padded nodes)");
+    const StructuredInput input{
+        gamma.data(),
+        {a0 ? a0->data() : a.data(), a.data(), F.data(), n_rows == 1 ? 0 : at.padded_leaves},
+        pair ? pair->data() : nullptr,
+        stop ? stop->data() : nullptr,
+        go ? go->data() : nullptr,
+        seed,
+        number,
+        Theta ? Theta->data() : nullptr};
+    nb::gil_scoped_release release;
+    const double words = structured_sweep(input, *counts_, std::max(n_threads, 1));
+    counts_->read(z.data());
+    return words;
+  }
+
+  // Words by leaf (n_docs, K), by feature and node (n_features, H), and those of the rows: one row
+  // or one for each document, of pairs or nodes.
+  void read(Matrix<std::int32_t> C, Matrix<std::int32_t> n, Matrix<std::int32_t> S) {
+    const StructureView& at = layout_->view();
+    const std::int64_t width = is_stick(at.kind) ? at.H : layout_->n_pairs();
+    require(is(C, cells_->n_docs(), at.K) && is(n, cells_->n_features(), at.H) &&
+                is(S, counts_->n_rows(), width),
+            "C must be (n_docs, K), n (n_features, H), S (1 or n_docs, pairs or nodes)");
+    nb::gil_scoped_release release;
+    copy(counts_->leaf_view(), C.data());
+    copy(counts_->feature_view(), n.data());
+    counts_->read_rows(S.data());
+  }
+
+  // The same without n, which is large and not needed by every sweep.
+  void read_documents(Matrix<std::int32_t> C, Matrix<std::int32_t> S) {
+    const StructureView& at = layout_->view();
+    const std::int64_t width = is_stick(at.kind) ? at.H : layout_->n_pairs();
+    require(is(C, cells_->n_docs(), at.K) && is(S, counts_->n_rows(), width),
+            "C must be (n_docs, K), S (1 or n_docs, pairs or nodes)");
+    nb::gil_scoped_release release;
+    copy(counts_->leaf_view(), C.data());
+    counts_->read_rows(S.data());
+  }
+
+  // Adds E[Theta | z] to Theta.
+  void add_loadings(Numbers gamma, Matrix<float> Theta, int n_threads) {
+    require_gamma(gamma);
+    require(is(Theta, cells_->n_features(), layout_->view().H), "Theta must be (n_features, H)");
+    nb::gil_scoped_release release;
+    add_structured_loadings(*counts_, gamma.data(), rows(Theta), std::max(n_threads, 1));
+  }
+
+  // Adds the words of documents by node to out.
+  void add_nodes(Matrix<float> out) {
+    require(is(out, cells_->n_docs(), layout_->view().H), "out must be (n_docs, H)");
+    nb::gil_scoped_release release;
+    counts_->add_nodes(out.data());
+  }
+
+  // Loadings and leaf scores integrated out; the rows are Python's.
+  double log_moments(Numbers gamma, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
+                     int n_threads) {
+    const std::int64_t K = layout_->view().K;
+    require_gamma(gamma);
+    require(static_cast<std::int64_t>(alpha.shape(0)) == K && (!beta || holds(beta, K)) &&
+                (!rho || (beta && holds(rho, K))) &&
+                (!exposure || holds(exposure, cells_->n_docs())),
+            "alpha, beta and rho must hold K numbers, exposure one per document");
+    const auto data = [](const Maybe& x) { return x ? x->data() : nullptr; };
+    nb::gil_scoped_release release;
+    return log_loading_moments(counts_->feature_view(), gamma.data(), counts_->block().data(),
+                               counts_->n_blocks(), std::max(n_threads, 1)) +
+           log_score_moments(counts_->leaf_view(), alpha.data(), data(beta), data(rho),
+                             data(exposure), std::max(n_threads, 1));
+  }
+
+  void entries(Vector<std::int64_t> out) {
+    require_tokens(out.shape(0));
+    cells_->entries(nb::cast<Corpus&>(corpus_).W(), out.data());
+  }
+
+  void in_entry_order(Vector<const std::uint16_t> z, Vector<std::uint16_t> out) {
+    require_tokens(z.shape(0));
+    require_tokens(out.shape(0));
+    cells_->in_entry_order(nb::cast<Corpus&>(corpus_).W(), z.data(), out.data());
+  }
+
+ private:
+  static bool holds(const Maybe& values, std::int64_t size) {
+    return values && static_cast<std::int64_t>(values->shape(0)) == size;
+  }
+  template <class T>
+  static bool is(const Matrix<T>& m, std::int64_t n_rows, std::int64_t width) {
+    return static_cast<std::int64_t>(m.shape(0)) == n_rows &&
+           static_cast<std::int64_t>(m.shape(1)) == width;
+  }
+  static void copy(const CountView& counts, std::int32_t* out) {
+    for (std::int64_t row = 0; row < counts.n_rows; ++row)
+      std::copy_n(counts.dense + row * counts.stride, counts.K, out + row * counts.K);
+  }
+  void require_tokens(std::size_t size) const {
+    require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
+  }
+  void require_gamma(const Numbers& gamma) const {
+    require(static_cast<std::int64_t>(gamma.shape(0)) == cells_->n_features(),
+            "gamma must hold J numbers");
+  }
+
+  nb::object corpus_;
+  std::unique_ptr<TokenCells> cells_;
+  std::unique_ptr<StructureLayout> layout_;
+  std::unique_ptr<StructuredCounts> counts_;
+};
+
+}  // namespace
+
+void define_structured(nb::module_& m) {
+  nb::class_<StructuredSampler>(m, "StructuredSampler")
+      .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, const std::string&,
+                    Vector<const std::int32_t>, Vector<const std::int32_t>, std::int64_t,
+                    std::int64_t, std::optional<Vector<const std::int32_t>>, int>(),
+           nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("kind"),
+           nb::arg("leaf").noconvert(), nb::arg("node").noconvert(), nb::arg("K"), nb::arg("H"),
+           nb::arg("parent").noconvert().none(), nb::arg("n_parts"))
+      .def_prop_ro("n_tokens", &StructuredSampler::n_tokens)
+      .def("start", &StructuredSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
+      .def("count", &StructuredSampler::count, nb::arg("z").noconvert())
+      .def("sweep", &StructuredSampler::sweep, nb::arg("z").noconvert(),
+           nb::arg("gamma").noconvert(), nb::arg("a0").noconvert().none(), nb::arg("a").noconvert(),
+           nb::arg("F").noconvert(), nb::arg("pair").noconvert().none(),
+           nb::arg("stop").noconvert().none(), nb::arg("go").noconvert().none(), nb::arg("seed"),
+           nb::arg("sweep"), nb::arg("n_threads"), nb::arg("Theta").noconvert().none() = nb::none())
+      .def("read", &StructuredSampler::read, nb::arg("C").noconvert(), nb::arg("n").noconvert(),
+           nb::arg("S").noconvert())
+      .def("read_documents", &StructuredSampler::read_documents, nb::arg("C").noconvert(),
+           nb::arg("S").noconvert())
+      .def("add_loadings", &StructuredSampler::add_loadings, nb::arg("gamma").noconvert(),
+           nb::arg("Theta").noconvert(), nb::arg("n_threads"))
+      .def("add_nodes", &StructuredSampler::add_nodes, nb::arg("out").noconvert())
+      .def("log_moments", &StructuredSampler::log_moments, nb::arg("gamma").noconvert(),
+           nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
+           nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
+           nb::arg("n_threads"))
+      .def("entries", &StructuredSampler::entries, nb::arg("entry").noconvert())
+      .def("in_entry_order", &StructuredSampler::in_entry_order, nb::arg("z").noconvert(),
+           nb::arg("out").noconvert());
+}
+
+}  // namespace dcomp::bindings

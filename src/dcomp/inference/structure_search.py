@@ -1,0 +1,132 @@
+"""Finding a structure in the middle of a fit: hill climbing from flat components (B09 5.4).
+
+A chain begins with K leaves and no other nodes. After some sweeps `climb` proposes nodes above them
+from the words of each leaf, every token of a leaf gets a node of its path by the responsibilities
+of that climb, and the sampler goes on with the structure that was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import Counts
+from dcomp.errors import InvalidParameter, UnsupportedCombination
+from dcomp.inference.base import State
+from dcomp.inference.climb import SCORES, Climbed, climb
+from dcomp.inference.climb_forest import Move
+from dcomp.inference.start import generator
+from dcomp.models import Structure, Structured
+from dcomp.models.arrays import FloatArray, read_only
+
+MOVES = "moves"  # in State.extra: a row per accepted move
+
+
+@dataclass(frozen=True)
+class StructureSearch:
+    """After `at` sweeps nodes are put above the leaves, as long as a move gains in `score`.
+
+    max_nodes: H at most; None for no limit (2K − 1). psi: prior of the new structure.
+
+    >>> StructureSearch(at=50).most(10)
+    19
+    """
+
+    at: int
+    score: str = "variational"
+    max_nodes: int | None = None
+    psi: float | tuple[float, float] = 1.0
+
+    def __post_init__(self) -> None:
+        if self.at < 1:
+            raise InvalidParameter(
+                f"a structure is searched for after 1 sweep or more; got {self.at}"
+            )
+        if self.score not in SCORES:
+            raise InvalidParameter(f"score must be one of {', '.join(SCORES)}; got {self.score!r}")
+
+    def most(self, n_leaves: int) -> int:
+        """Nodes that there may be in the end."""
+        most = 2 * n_leaves - 1
+        return most if self.max_nodes is None else min(self.max_nodes, most)
+
+
+def search_tokens(
+    search: StructureSearch,
+    state: State,
+    n: npt.NDArray[np.int32],
+    counts: Counts,
+    entry: npt.NDArray[np.int64],
+) -> State:
+    """The state with the structure that `climb` finds for its words n (J, K); `entry` is the entry
+    of the counts of each token, in the order of z."""
+    model = state.model
+    if not isinstance(model, Structured):
+        raise UnsupportedCombination(f"only model ST has a structure; model {model.key} has none")
+    assert state.z is not None
+    gamma = model.loadings.per_feature(counts.n_features)
+    found = climb(n, gamma, counts.features.blocks, score=search.score, max_nodes=search.max_nodes)
+    structure = Structure.from_parents(found.parents)
+    z = _paired(found, structure, state.z, counts.indices[entry], state.seed)
+    model = model.with_structure(structure, search.psi)
+    unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
+    extra = {**state.extra, MOVES: read_only(as_rows(found.moves))}
+    return replace(state, model=model, z=read_only(z), c=unread, n=unread, extra=extra, cache=None)
+
+
+def _paired(
+    found: Climbed,
+    structure: Structure,
+    leaf: npt.NDArray[np.uint16],
+    feature: npt.NDArray[np.int32],
+    seed: int,
+) -> npt.NDArray[np.uint16]:
+    """A pair for each token: its leaf, and a node of the leaf's path by r_cjh."""
+    u = generator(seed, purpose=5).random(len(leaf))
+    z = np.empty(len(leaf), dtype=np.uint16)
+    for c in range(structure.n_leaves):
+        tokens = np.flatnonzero(leaf == c)
+        path = np.array(found.path(c))
+        order = np.argsort(path)  # pairs of a leaf are in order of node
+        up_to = np.cumsum(found.responsibilities(c)[order], axis=0)[:, feature[tokens]]
+        place = (u[tokens] * up_to[-1] >= up_to[:-1]).sum(axis=0)
+        z[tokens] = structure.start[c] + place
+    return z
+
+
+def as_rows(moves: tuple[Move, ...]) -> FloatArray:
+    """Moves as numbers, (M, 6): first child, second child or −1, node, gain, score, φ."""
+    rows = [
+        (
+            m.children[0],
+            m.children[1] if len(m.children) > 1 else -1,
+            m.node,
+            m.gain,
+            m.score,
+            m.phi,
+        )
+        for m in moves
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, 6)
+
+
+def as_moves(rows: FloatArray) -> tuple[Move, ...]:
+    """The way back from `as_rows`.
+
+    >>> move = Move("join", (0, 1), 4, gain=12.5, score=-100.0, phi=0.25)
+    >>> as_moves(as_rows((move,))) == (move,)
+    True
+    """
+    return tuple(
+        Move(
+            "attach" if second < 0 else "join",
+            (int(first),) if second < 0 else (int(first), int(second)),
+            int(node),
+            gain=float(gain),
+            score=float(score),
+            phi=float(phi),
+        )
+        for first, second, node, gain, score, phi in rows
+    )

@@ -1,0 +1,279 @@
+"""Where the words of a leaf come from: υ_ch = p(node h | leaf c), and its priors (B09 2.2, 4.1).
+
+Υ has a row for each leaf, over the leaf's allowed nodes, and every row sums to 1. Three kinds:
+
+    FixedRows      Υ given outright                                                     B09 (2)
+    DirichletRows  υ_c ~ Dirichlet(ψ_c) over the allowed nodes                          B09 (3), (5)
+    StickRows      υ_ch = φ_h Π_{h' above h} (1 − φ_h'), φ_h ~ Beta(ψ_h0, ψ_h1)         B09 (1), (4)
+
+φ is 1 at leaves, so that rows sum to 1. The last two are one Υ for the whole corpus, or one for
+each document. All are conjugate given counts S, one row of them for the corpus or for each
+document: of words by pair for the first two kinds, by node for the third.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from dcomp.errors import InvalidParameter
+from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.models.structure import Structure
+
+Table = npt.NDArray[Any]  # (R, P) or (R, H): R = 1, or one row per document
+
+
+@dataclass(frozen=True, eq=False)
+class FixedRows:
+    """Υ as it was given: B09 (2).
+
+    >>> rows = FixedRows.build(Structure.from_parents([2, 2, -1]), [[0.7, 0, 0.3], [0, 0.5, 0.5]])
+    >>> rows.upsilon
+    array([0.7, 0.3, 0.5, 0.5])
+    """
+
+    structure: Structure
+    upsilon: FloatArray  # (P)
+    per_document: ClassVar[bool] = False
+    learn_psi: ClassVar[bool] = False
+    by_node: ClassVar[bool] = False
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(cls, structure: Structure, upsilon: Any) -> FixedRows:
+        """From a table (K, H) whose rows sum to 1, not zero on the allowed pairs alone."""
+        table = np.asarray(upsilon.toarray() if hasattr(upsilon, "toarray") else upsilon, float)
+        shape = (structure.n_leaves, structure.n_nodes)
+        if table.shape != shape:
+            raise InvalidParameter(
+                f"upsilon must have a row per leaf and a column per node, {shape}; got "
+                f"{table.shape}"
+            )
+        positive_array("upsilon", table, zero=True)
+        worst = int(np.abs(table.sum(axis=1) - 1).argmax())
+        if abs(table[worst].sum() - 1) > 1e-6:
+            raise InvalidParameter(
+                f"the rows of upsilon must sum to 1; row {worst} sums to {table[worst].sum():g}"
+            )
+        if ((table > 0) != structure.mask).any():
+            c, h = np.argwhere((table > 0) != structure.mask)[0]
+            raise InvalidParameter(
+                f"upsilon must be positive on the allowed pairs alone; it is {table[c, h]:g} at "
+                f"leaf {c}, node {h}"
+            )
+        table /= table.sum(axis=1, keepdims=True)
+        return cls(structure, read_only(table[structure.leaf, structure.node]))
+
+    @property
+    def kind(self) -> str:
+        """What users call it."""
+        return "fixed"
+
+    @property
+    def width(self) -> int:
+        """Columns of S."""
+        return self.structure.n_pairs
+
+    def mean(self, S: Table) -> FloatArray:
+        """Υ itself, (R, P)."""
+        return np.broadcast_to(self.upsilon, (len(S), len(self.upsilon)))
+
+    def log_moment(self, S: Table) -> FloatArray:
+        """log Π υ^S, (R): B09 (2)."""
+        return np.asarray(S @ np.log(self.upsilon))
+
+    def draw(self, S: Table, rng: np.random.Generator) -> FloatArray:
+        """Υ itself, (R, P)."""
+        return self.mean(S)
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletRows:
+    """υ_c ~ Dirichlet(ψ_c) over the allowed nodes of leaf c: B09 (3), per document (5).
+
+    >>> rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), psi=1.0)
+    >>> rows.mean(np.array([[3, 0, 0, 0]]))
+    array([[0.8, 0.2, 0.5, 0.5]])
+    """
+
+    structure: Structure
+    psi: FloatArray  # (P)
+    per_document: bool = False
+    learn_psi: bool = False
+    by_node: ClassVar[bool] = False
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(
+        cls,
+        structure: Structure,
+        psi: npt.ArrayLike = 1.0,
+        *,
+        per_document: bool = False,
+        learn_psi: bool = False,
+    ) -> DirichletRows:
+        """ψ a number, one per node (B09's vector) or a table (K, H) (its matrix Ψ)."""
+        value = positive_array("psi", psi, zero=True)
+        shapes: tuple[tuple[int, ...], ...] = (
+            (),
+            (structure.n_nodes,),
+            (structure.n_leaves, structure.n_nodes),
+        )
+        if value.shape not in shapes:
+            raise InvalidParameter(
+                f"psi must be a number, one per node ({structure.n_nodes}), or a table of leaves × "
+                f"nodes {shapes[2]}; got shape {value.shape}"
+            )
+        table = np.broadcast_to(value, shapes[2])[structure.leaf, structure.node]
+        return cls(structure, positive_array("psi", table), per_document, learn_psi)
+
+    @property
+    def kind(self) -> str:
+        """What users call it."""
+        return "document" if self.per_document else "shared"
+
+    @property
+    def width(self) -> int:
+        """Columns of S."""
+        return self.structure.n_pairs
+
+    def of_leaves(self, values: Table) -> Table:
+        """Sums (R, K) over the pairs of each leaf."""
+        return np.asarray(np.add.reduceat(values, self.structure.start[:-1], axis=1))
+
+    def mean(self, S: Table) -> FloatArray:
+        """E[υ | S] (R, P) = (ψ + S) over its sum in the leaf's row."""
+        a = self.psi + S
+        return np.asarray(a / self.of_leaves(a)[:, self.structure.leaf])
+
+    def log_moment(self, S: Table) -> FloatArray:
+        """log E[Π υ^S], (R): Π_c Z(ψ_c + S_c) / Z(ψ_c) of B09 (3) and (5)."""
+        total = self.of_leaves(self.psi[None])[0]
+        return rising(self.psi, S) - rising(total, self.of_leaves(S))
+
+    def draw(self, S: Table, rng: np.random.Generator) -> FloatArray:
+        """Υ (R, P) from p(Υ | S)."""
+        log_draw = log_gamma_draws(self.psi + S, rng)
+        top = np.maximum.reduceat(log_draw, self.structure.start[:-1], axis=1)
+        draw = np.exp(log_draw - top[:, self.structure.leaf])
+        return np.asarray(draw / self.of_leaves(draw)[:, self.structure.leaf])
+
+
+@dataclass(frozen=True, eq=False)
+class StickRows:
+    """υ_ch = φ_h Π_{h' above h} (1 − φ_h'), φ_h ~ Beta(ψ_h0, ψ_h1), φ_leaf = 1: B09 (1), (4).
+
+    >>> rows = StickRows.build(Structure.from_parents([2, 2, -1]), psi=(1.0, 3.0))
+    >>> rows.mean(np.array([[0, 0, 0]]))
+    array([[0.75, 0.25, 0.75, 0.25]])
+    """
+
+    structure: Structure
+    psi: FloatArray  # (H, 2): stop and go on, 1 at leaves
+    per_document: bool = False
+    learn_psi: bool = False
+    by_node: ClassVar[bool] = True
+
+    __eq__ = equal_fields
+
+    @classmethod
+    def build(
+        cls,
+        structure: Structure,
+        psi: npt.ArrayLike = 1.0,
+        *,
+        per_document: bool = False,
+        learn_psi: bool = False,
+    ) -> StickRows:
+        """ψ a number, a pair (stop, go on), or a pair for each node."""
+        if structure.parents is None:
+            raise InvalidParameter(
+                "φ at the nodes needs a strict tree: every leaf a node of its own, and sets of "
+                "leaves that are nested or apart; this structure is none, take 'shared' or "
+                "'document'"
+            )
+        value, H = positive_array("psi", psi), structure.n_nodes
+        if value.shape not in ((), (2,), (H, 2)):
+            raise InvalidParameter(
+                "psi of a tree with φ must be a number, a pair (stop, go on), or a pair for each "
+                f"node ({H}, 2); got shape {value.shape}"
+            )
+        table = np.broadcast_to(value[..., None] if value.ndim == 0 else value, (H, 2)).copy()
+        table[structure.is_leaf] = 1.0
+        return cls(structure, read_only(table), per_document, learn_psi)
+
+    @property
+    def kind(self) -> str:
+        """What users call it."""
+        return "document-phi" if self.per_document else "phi"
+
+    @property
+    def width(self) -> int:
+        """Columns of S."""
+        return self.structure.n_nodes
+
+    def below(self, S: Table) -> Table:
+        """M (R, H): words of the strict descendants of each node."""
+        parents = self.structure.parents
+        assert parents is not None
+        M = np.zeros(S.shape, dtype=S.dtype)
+        for node in reversed(self.structure.order):
+            if parents[node] >= 0:
+                M[:, parents[node]] += M[:, node] + S[:, node]
+        return M
+
+    def along_paths(self, stop: FloatArray, go: FloatArray) -> FloatArray:
+        """υ of the pairs (R, P) from φ and 1 − φ of the nodes (R, H)."""
+        parents = self.structure.parents
+        assert parents is not None
+        reach = np.ones(stop.shape)
+        for node in self.structure.order:
+            if parents[node] >= 0:
+                reach[:, node] = reach[:, parents[node]] * go[:, parents[node]]
+        value = np.where(self.structure.is_leaf, reach, reach * stop)
+        return np.asarray(value[:, self.structure.node])
+
+    def mean(self, S: Table) -> FloatArray:
+        """E[υ | S], (R, P): the φ are independent given S."""
+        stop = self.psi[:, 0] + S
+        go = self.psi[:, 1] + self.below(S)
+        return self.along_paths(stop / (stop + go), go / (stop + go))
+
+    def log_moment(self, S: Table) -> FloatArray:
+        """log E[Π υ^S], (R): the Beta ratios of B09 (4), of internal nodes alone."""
+        inner = ~self.structure.is_leaf
+        N, M = S[:, inner], self.below(S)[:, inner]
+        psi = self.psi[inner]
+        return rising(psi[:, 0], N) + rising(psi[:, 1], M) - rising(psi.sum(axis=1), N + M)
+
+    def draw(self, S: Table, rng: np.random.Generator) -> FloatArray:
+        """Υ (R, P) from p(φ | S)."""
+        stop = log_gamma_draws(self.psi[:, 0] + S, rng)
+        go = log_gamma_draws(self.psi[:, 1] + self.below(S), rng)
+        both = np.logaddexp(stop, go)
+        return self.along_paths(np.exp(stop - both), np.exp(go - both))
+
+
+Rows = FixedRows | DirichletRows | StickRows
+
+
+def rising(a: FloatArray, counts: Table) -> FloatArray:
+    """Σ ln Γ(a + count) − ln Γ(a) over each row; most counts are 0 and cost nothing.
+
+    >>> rising(np.array([1.0, 2.0]), np.array([[3, 0], [0, 1]])).round(4)
+    array([1.7918, 0.6931])
+    """
+    row, column = np.nonzero(counts)
+    terms = gammaln(a[column] + counts[row, column]) - gammaln(a)[column]
+    return np.asarray(np.bincount(row, weights=terms, minlength=len(counts)), dtype=np.float64)
+
+
+def log_gamma_draws(a: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """log of Gamma(a, 1) draws: small shapes underflow otherwise."""
+    return np.asarray(np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a)

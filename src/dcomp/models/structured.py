@@ -1,0 +1,312 @@
+"""ST, structured components: leaf topics that share node topics (B09; MODELS §5).
+
+A document has scores q (l) of K leaves, from a Dirichlet (DM), gammas (GP) or gammas that may be
+zero (CGP). A word takes a leaf c by them, a node h with probability υ_ch, and a feature by θ_h:
+
+    words ~ scores · Υ · Θ,      Υ (K, H) given, shared, or of each document (structure_rows.py)
+
+Seen from the words, the components are the H nodes with scores qΥ, which Υ makes correlated; seen
+from the documents, they are the K leaves with loadings ΥΘ (B09 3.2). Here a component is a node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import UnsupportedCombination
+from dcomp.models.arrays import FloatArray, equal_fields
+from dcomp.models.conditional_gamma_poisson import ConditionalGammaPoisson, ConditionalGammaScores
+from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletScores
+from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
+from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.observations import Observations
+from dcomp.models.structure import Structure
+from dcomp.models.structure_rows import DirichletRows, FixedRows, Rows, StickRows, Table
+from dcomp.models.words import draw_words
+
+LeafScores = DirichletScores | GammaScores | ConditionalGammaScores
+KINDS = ("shared", "phi", "document", "document-phi")
+CHUNK = 4096  # documents at a time, where each has a Υ of its own
+
+
+def build_rows(
+    structure: Structure,
+    kind: str = "shared",
+    psi: npt.ArrayLike = 1.0,
+    *,
+    upsilon: Any = None,
+    learn_psi: bool = False,
+) -> Rows:
+    """The prior of Υ from what users call it; `upsilon` is Υ itself, in place of a prior.
+
+    >>> build_rows(Structure.flat(2), "document").per_document
+    True
+    """
+    if upsilon is not None:
+        return FixedRows.build(structure, upsilon)
+    make: Any = StickRows if kind.endswith("phi") else DirichletRows
+    rows: Rows = make.build(
+        structure, psi, per_document=kind.startswith("document"), learn_psi=learn_psi
+    )
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredScores:
+    """Scores of leaves, and Υ that spreads them over nodes: B09 3.1.
+
+    >>> rows = build_rows(Structure.from_parents([2, 2, -1]))
+    >>> scores = StructuredScores(DirichletScores.build(2, 0.5), rows)
+    >>> scores.n_components, scores.n_leaves, scores.alpha
+    (3, 2, array([0.5, 0.5]))
+    """
+
+    leaves: LeafScores
+    rows: Rows
+
+    __eq__ = equal_fields
+
+    @property
+    def structure(self) -> Structure:
+        """Which nodes the words of a leaf may come from."""
+        return self.rows.structure
+
+    @property
+    def n_components(self) -> int:
+        """H: the nodes."""
+        return self.structure.n_nodes
+
+    @property
+    def n_leaves(self) -> int:
+        """K."""
+        return self.structure.n_leaves
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """(child, parent) of nodes, as `Structure.edges` has them."""
+        return self.structure.edges
+
+    @property
+    def is_leaf(self) -> npt.NDArray[np.bool_]:
+        """(H)."""
+        return self.structure.is_leaf
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of the hyper-parameters that a fit updates."""
+        return (*self.leaves.learned, "psi") if self.rows.learn_psi else self.leaves.learned
+
+    @property
+    def alpha(self) -> FloatArray:
+        """α of the leaves, (K)."""
+        return self.leaves.alpha
+
+    @property
+    def beta(self) -> FloatArray:
+        """β of the leaves, (K), where they have one."""
+        beta: FloatArray = getattr(self.leaves, "beta")  # noqa: B009 an AttributeError is meant
+        return beta
+
+    @property
+    def rho(self) -> FloatArray:
+        """ρ of the leaves, (K), where they have one."""
+        rho: FloatArray = getattr(self.leaves, "rho")  # noqa: B009
+        return rho
+
+    @property
+    def psi(self) -> FloatArray:
+        """ψ, the prior of Υ, where it has one: (P), or (H, 2) for φ."""
+        psi: FloatArray = getattr(self.rows, "psi")  # noqa: B009
+        return psi
+
+    def with_values(self, **changes: Any) -> StructuredScores:
+        """With other hyper-parameters, of the leaves or of Υ."""
+        of_rows = {name: changes.pop(name) for name in ("psi", "learn_psi") if name in changes}
+        leaves = replace(self.leaves, **changes) if changes else self.leaves
+        return StructuredScores(leaves, replace(self.rows, **of_rows) if of_rows else self.rows)
+
+    def node_scores(self, of_leaves: FloatArray, upsilon: Table) -> FloatArray:
+        """qΥ (I, H) from leaf scores (I, K) and Υ (P), or (R, P) with R = 1 or one row per
+        document: B09 3.2."""
+        upsilon = np.atleast_2d(upsilon)
+        if len(upsilon) == 1:
+            return np.asarray(of_leaves @ self.structure.table(upsilon[0]))
+        out = np.empty((len(of_leaves), self.n_components))
+        for first in range(0, len(of_leaves), CHUNK):
+            part = slice(first, first + CHUNK)
+            pairs = of_leaves[part][:, self.structure.leaf] * upsilon[part]
+            out[part] = pairs @ self.structure.to_nodes
+        return out
+
+    def posterior_means(
+        self, C: Table, S: Table, exposure: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """E[scores] of leaves (I, K) and nodes (I, H), given words by leaf C and counts S of Υ:
+        given them, scores and Υ are independent."""
+        of_leaves = self.leaves.posterior_mean(C, exposure)
+        if len(S) == 1 or not self.rows.per_document:
+            return of_leaves, self.node_scores(of_leaves, self.rows.mean(S))
+        of_nodes = np.empty((len(C), self.n_components))
+        for first in range(0, len(C), CHUNK):
+            part = slice(first, first + CHUNK)
+            of_nodes[part] = self.node_scores(of_leaves[part], self.rows.mean(S[part]))
+        return of_leaves, of_nodes
+
+    def pooled_upsilon(self, S: Table) -> FloatArray:
+        """Υ (P) of the corpus: E[Υ | S], and where documents have their own, that of all their
+        words taken together."""
+        return np.asarray(self.rows.mean(S.sum(axis=0, keepdims=True))[0])
+
+    def log_moment(self, C: Table, S: Table, exposure: FloatArray) -> float:
+        """log p(leaves and nodes of all words) with scores and Υ integrated out: B09 (2)–(5)."""
+        return float(self.leaves.log_moment(C, exposure).sum() + self.rows.log_moment(S).sum())
+
+
+_LEAF_MODELS: dict[type, Any] = {
+    DirichletScores: DirichletMultinomial,
+    GammaScores: GammaPoisson,
+    ConditionalGammaScores: ConditionalGammaPoisson,
+}
+
+
+@dataclass(frozen=True)
+class Structured:
+    """Leaf scores from DM, GP or CGP; node h of leaf c with probability υ_ch; words from θ_h: B09.
+
+    >>> model = Structured.build(Structure.from_parents([2, 2, -1]), "phi", leaves="GP")
+    >>> model.key, model.n_components, model.leaf_model.key, model.has_exposure
+    ('ST', 3, 'GP', True)
+    """
+
+    scores: StructuredScores
+    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
+
+    key: ClassVar[str] = "ST"
+    long_name: ClassVar[str] = "structured"
+    scores_type: ClassVar[type[StructuredScores]] = StructuredScores
+
+    @classmethod
+    def build(
+        cls,
+        structure: Structure,
+        kind: str = "shared",
+        *,
+        leaves: str = "DM",
+        psi: npt.ArrayLike = 1.0,
+        upsilon: Any = None,
+        learn_psi: bool = False,
+        gamma: npt.ArrayLike = 0.5,
+        **scores: Any,
+    ) -> Structured:
+        """The model from plain numbers: those of the leaves as DM, GP or CGP take them."""
+        model = next(m for m in _LEAF_MODELS.values() if m.key == leaves)
+        built = model.scores_type.build(structure.n_leaves, **scores)
+        rows = build_rows(structure, kind, psi, upsilon=upsilon, learn_psi=learn_psi)
+        return cls(StructuredScores(built, rows), DirichletLoadings(gamma))
+
+    @property
+    def structure(self) -> Structure:
+        """Which nodes the words of a leaf may come from."""
+        return self.scores.structure
+
+    @property
+    def n_components(self) -> int:
+        """H: the nodes."""
+        return self.scores.n_components
+
+    @property
+    def has_exposure(self) -> bool:
+        """Whether documents have an exposure: that of the leaves' model."""
+        return bool(self.leaf_model.has_exposure)
+
+    @property
+    def leaf_model(self) -> Any:
+        """The flat model of the leaves: DM, GP or CGP with K components."""
+        return _LEAF_MODELS[type(self.scores.leaves)](self.scores.leaves, self.loadings)
+
+    def with_scores(self, **changes: Any) -> Structured:
+        """The same model with other hyper-parameters of the scores."""
+        return replace(self, scores=self.scores.with_values(**changes))
+
+    def with_loadings(self, loadings: DirichletLoadings) -> Structured:
+        """The same model with another prior of the loadings."""
+        return replace(self, loadings=loadings)
+
+    def with_structure(self, structure: Structure, psi: npt.ArrayLike = 1.0) -> Structured:
+        """The same leaves with other nodes above them, whose prior is ψ."""
+        rows = self.scores.rows
+        fresh = build_rows(structure, rows.kind, psi, learn_psi=rows.learn_psi)
+        return replace(self, scores=StructuredScores(self.scores.leaves, fresh))
+
+    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
+        """Per document, the terms of log p(w) that no parameter changes."""
+        value: FloatArray = self.leaf_model.log_constant(observed, combinatoric=combinatoric)
+        return value
+
+    def log_likelihood(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> FloatArray:
+        """log p(w | scores, Θ) per document, with scores of nodes (I, H) and Θ (J, H)."""
+        value: FloatArray = self.leaf_model.log_likelihood(
+            observed, scores, Theta, combinatoric=combinatoric
+        )
+        return value
+
+    def log_joint(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> float:
+        """None: scores of nodes are sums over leaves, whose density has no closed form; the
+        samplers' log joint has scores and Υ integrated out (`StructuredScores.log_moment`)."""
+        raise UnsupportedCombination(
+            "model ST has no density of node scores in closed form; its log joint is that of "
+            "leaves and nodes of the words, `StructuredScores.log_moment`"
+        )
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Counts, node scores (I, H) and Θ (J, H) drawn from the model; `size` = tokens (DM) or
+        exposure per document (and block)."""
+        if Theta is None:
+            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
+        sizes = np.asarray(size, dtype=np.float64)
+        sizes = sizes[:, None] if sizes.ndim == 1 else sizes
+        sizes = np.broadcast_to(sizes, (len(sizes), features.n_blocks))
+        rows, n_docs = self.scores.rows, len(sizes)
+        nothing = np.zeros((n_docs if rows.per_document else 1, rows.width))
+        of_leaves = _draw_leaves(self.scores.leaves, n_docs, rng)
+        scores = self.scores.node_scores(of_leaves, rows.draw(nothing, rng))
+        total = scores.sum(axis=1, keepdims=True)
+        totals = rng.poisson(sizes * total) if self.has_exposure else sizes.astype(np.int64)
+        shares = np.where(total > 0, scores, 1.0)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return draw_words(features, shares, Theta, totals, rng), scores, Theta
+
+
+def _draw_leaves(leaves: LeafScores, n_docs: int, rng: np.random.Generator) -> FloatArray:
+    """Leaf scores (I, K) from their prior."""
+    if isinstance(leaves, DirichletScores):
+        return leaves.draw_prior(n_docs, rng)
+    draw = rng.gamma(leaves.alpha, 1 / leaves.beta, size=(n_docs, leaves.n_components))
+    if isinstance(leaves, ConditionalGammaScores):
+        draw[rng.random(draw.shape) < leaves.rho] = 0
+    return draw
