@@ -94,7 +94,7 @@ TEST(draws_and_means_of_a_tree_are_shares) {
   for (const double x : out) sum += std::exp(x);
   CHECK_CLOSE(sum, 1.0, 1e-12);
   std::vector<float> mean(40, 0);
-  add_tree_means({1, 40, c.data(), 40, {}}, tree.view(), nullptr, mean.data(), 2);
+  add_tree_means({1, 40, c.data(), 40, nullptr, {}}, tree.view(), nullptr, mean.data(), 2);
   CHECK_CLOSE(std::accumulate(mean.begin(), mean.end(), 0.0), 1.0, 1e-6);
 }
 

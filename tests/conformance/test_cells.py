@@ -14,7 +14,14 @@ from dcomp import evaluate, registry
 from dcomp.inference import ALGORITHMS
 from dcomp.result.fit import level
 
-CELLS = [(model, name) for model, names in registry.supported().items() for name in names]
+# Of structured components, one of each way to have a Υ and of each prior of leaves.
+STRUCTURED = ("ST shared DM search", "ST phi GP", "ST document CGP", "ST document-phi DM")
+CELLS = [
+    (variant, name)
+    for model, names in registry.supported().items()
+    for variant in (STRUCTURED if model == "ST" else (model,))
+    for name in names
+]
 pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
 
 
@@ -28,6 +35,12 @@ def make(key, algorithm, **options):
         if "burn_in" in settings:
             settings = {"anneal": 0} | settings
         return dcomp.TreeDCA(tree=[-1, 0, 0, 1, 1], algorithm=algorithm, **settings)
+    if key.startswith("ST"):
+        structure, leaves, *search = key.split()[1:]
+        settings = {"anneal": 0, "n_chains": 1} | settings
+        shape = {"n_components": 4} if search else {"tree": [4, 4, 5, 5, -1, -1]}
+        options = {"structure": structure, "leaves": leaves, "algorithm": algorithm}
+        return dcomp.StructuredDCA(**shape, **options, **settings)
     return dcomp.DCA(4, model=key, algorithm=algorithm, **settings)
 
 
@@ -189,7 +202,7 @@ def test_bad_options(key, algorithm, planted, options, message):
 @pytest.mark.parametrize("K", [0, -3, 2.5, "ten", True])
 def test_bad_number_of_components(key, algorithm, planted, K):
     with pytest.raises(dcomp.InvalidParameter, match="n_components must be a whole number"):
-        dcomp.DCA(K, model=key, algorithm=algorithm, verbose=0).fit(planted[0])
+        dcomp.DCA(K, model=key.split()[0], algorithm=algorithm, verbose=0).fit(planted[0])
 
 
 def test_bad_counts(key, algorithm):

@@ -149,7 +149,9 @@ def test_each_document_keeps_its_words_together():
     from dcomp.inference.growth import grow_tokens
 
     growth = Growth(at=1, to=9, branching=3, a1=1.0, a2=3.0)
-    document = algorithm._documents(observed, state)
+    entry = np.empty(counts.n_tokens, dtype=np.int64)
+    algorithm.sampler(model, observed).entries(entry)
+    document = np.searchsorted(counts.indptr, entry, side="right") - 1
     grown = grow_tokens(growth, state, document)
     moved = grown.z != state.z
     assert (state.z[~moved] == grown.z[~moved]).all()

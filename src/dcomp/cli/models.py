@@ -26,7 +26,7 @@ def models(as_json: Json = False) -> None:
                 "name": MODELS[key].long_name,
                 "algorithms": list(names),
                 "default": registry.algorithm_name(key),
-                "exposure": MODELS[key].has_exposure,
+                "exposure": bool(MODELS[key].has_exposure),  # of ST, what its leaves may have
             }
             for key, names in cells.items()
         ]

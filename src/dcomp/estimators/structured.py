@@ -40,16 +40,17 @@ class StructuredDCA(DCA):
     upsilon : Υ itself as such a table, rows of which sum to 1; it is then not learned.
         Without tree, mask and upsilon a structure is searched for: flat components first, then
         nodes above them by hill climbing (B09 5.4), then sampling with those.
-    search_at, max_nodes, search_score : of that search: after how many sweeps (half of burn_in), to at
-        most how many nodes (2K − 1), and by which score: "variational", or "paper" for B09 (6),
+    search_at, max_nodes, search_score : of that search: after how many sweeps (half of burn_in), to
+        at most how many nodes (2K − 1), and by which score: "variational", or "paper" for B09 (6),
         which finds nothing (MODELS §5).
     psi : prior of Υ: a number, one per node or a table of leaves × nodes; for φ a number, a pair
         (stop, go on), or a pair per node. "auto" is 1, learned for documents' own Υ (B09 5.6).
     alpha, beta, rho : priors of the leaves' scores as in DCA; "auto" is learned (B09 5.5).
-    anneal : first sweeps with priors that begin stronger; four fifths of burn_in, or of the sweeps
-        before a search, unless given.
-    n_chains : 4: hierarchies are hard to identify (B09 §6), so that one chain says little. The best
-        is kept; `stability()` says which edges the others have found too.
+    anneal : first sweeps with priors that begin stronger; unless given, four fifths of those before
+        a search, four fifths of burn_in for "document", and none for the other structures.
+    n_chains : 4: hierarchies are hard to identify (B09 §6), so that one chain says little. The one
+        that predicts each word best from all others is kept; `stability()` says which edges the
+        others have found too.
     algorithm, gamma, blocks, exposure, max_iter, tol, burn_in, start, n_draws, draws_of,
     draw_budget, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
 

@@ -99,6 +99,8 @@ class Info:
     # Of tempered EM: its β, and the log-likelihood per held-out token.
     temper: float = float("nan")
     held_out: float = float("nan")
+    # By what chains are compared whose objectives do not compare, because their structures differ.
+    comparable: float = float("nan")
 
 
 class Algorithm(Protocol):

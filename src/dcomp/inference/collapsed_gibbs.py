@@ -151,7 +151,10 @@ class CollapsedGibbs:
             model, capped = sampler.learn(model, counts)
             model, more = learn_gamma(model, counts.n, observed.counts.features.blocks)
             capped += more
-        info = Info(sweep, joint, words, 1.0, capped=capped)
+        # The log joint of a structure is of leaves and nodes of the words too: it is larger where
+        # they are spread over fewer nodes. Its chains are compared by how they predict words.
+        comparable = words if isinstance(model, Structured) else float("nan")
+        info = Info(sweep, joint, words, 1.0, capped=capped, comparable=comparable)
         new = replace(
             state,
             model=model,

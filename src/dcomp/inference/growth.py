@@ -70,9 +70,10 @@ class Growth:
 def check_growth(growth: Any, burn_in: int | None = None) -> None:
     """An error where sweeps with another number of components would be averaged."""
     if growth is not None and burn_in is not None and growth.at > burn_in:
+        name = "grow_at" if isinstance(growth, Growth) else "search_at"
         raise InvalidParameter(
-            "components must all be there when recording begins: they grow or are searched for in "
-            f"sweep {growth.at}, which must be at most burn_in = {burn_in}"
+            f"all components must be there when recording begins: {name} = {growth.at} must be at "
+            f"most burn_in = {burn_in}"
         )
 
 

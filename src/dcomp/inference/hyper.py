@@ -67,7 +67,7 @@ def learn_rows(rows: DirichletRows | StickRows, S: npt.NDArray[Any]) -> tuple[Fl
     >>> from dcomp.models import Structure
     >>> rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), per_document=True)
     >>> learn_rows(rows, np.array([[9, 1, 5, 5], [8, 2, 9, 1], [9, 1, 1, 9]]))[0].round(1)
-    array([1.9, 0.5, 1.1, 1.1])
+    array([1.8, 0.6, 1. , 1. ])
     """
     psi, capped = rows.psi.copy(), False
     if isinstance(rows, StickRows):

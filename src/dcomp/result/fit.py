@@ -637,13 +637,15 @@ def chain_seeds(seed: int, n_chains: int) -> list[int]:
 
 
 def level(history: Sequence[Info]) -> float:
-    """Where a chain ended: the mean objective of its last tenth; where words were held out, how
-    well the best sweep predicted them, because objectives of another β do not compare."""
+    """Where a chain ended: the mean objective of its last tenth, or of what chains are compared by
+    where objectives do not compare; where words were held out, how well the best sweep predicted
+    them, because objectives of another β do not compare either."""
     predicted = [row.held_out for row in history if not np.isnan(row.held_out)]
     if predicted:
         return float(max(predicted))
     tail = history[-max(len(history) // 10, 1) :]
-    return float(np.mean([row.objective for row in tail]))
+    by = [row.objective if np.isnan(row.comparable) else row.comparable for row in tail]
+    return float(np.mean(by))
 
 
 def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:

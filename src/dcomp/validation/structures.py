@@ -19,7 +19,7 @@ from dcomp.validation.trees import resolve_tree
 
 LEAVES = ("DM", "GP", "CGP")
 N_LEAVES = 10  # unless given
-ANNEAL = 0.8  # a chain that settles at once keeps the tree that chance gave it
+ANNEAL = 0.8
 
 
 def resolve_structure(
@@ -113,9 +113,10 @@ def resolve_structured_algorithm(
     psi: Any = "auto",
     **of_search: Any,
 ) -> Algorithm:
-    """The sampler with a search where no structure was given, annealed for four fifths of the
-    burn-in, or of the sweeps before the search, if asked for. `one_structure`: whether all chains
-    must end with the same. of_search: search_at, max_nodes and score, None where not given."""
+    """The sampler with a search where no structure was given, annealed if asked for where that
+    helps: four fifths of the sweeps before a search, and of the burn-in where documents have rows
+    of their own (docs/decisions/0014). `one_structure`: whether all chains must end with the same.
+    of_search: search_at, max_nodes and score, None where not given."""
     options: Any = algorithm
     given = {name: value for name, value in of_search.items() if value is not None}
     changes: dict[str, Any] = {}
@@ -128,7 +129,7 @@ def resolve_structured_algorithm(
         )
     if searches:
         changes["grow"] = resolve_search(model, options.burn_in, psi=psi, **given)
-    if anneal:
+    if anneal and (searches or model.scores.rows.kind == "document"):
         changes["anneal"] = int(ANNEAL * (changes["grow"].at if searches else options.burn_in))
     finished: Algorithm = replace(options, **changes)
     return finished

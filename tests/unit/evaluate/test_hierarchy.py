@@ -10,7 +10,7 @@ import pytest
 
 import dcomp
 from dcomp.evaluate import Hierarchy, level_correlations
-from dcomp.evaluate.hierarchy import node_shares, node_summaries
+from dcomp.evaluate.hierarchy import node_shares
 from dcomp.inference import CollapsedGibbs
 from dcomp.models import Tree, TreeMultinomial
 
@@ -45,7 +45,7 @@ def test_summaries_are_averages_over_descendants(read):
     fit, tree = read.fit, read.tree
     share = node_shares(fit)
     assert share.sum() == pytest.approx(1)
-    summaries = node_summaries(fit)
+    summaries = Hierarchy.of(fit).summaries
     np.testing.assert_allclose(summaries.sum(axis=0), 1, rtol=1e-5)
     for node in (0, 1, 4):
         below = list(tree.descendants(node))
@@ -144,7 +144,7 @@ def test_correlations_by_level(read):
 def test_a_flat_fit_has_no_tree(read):
     flat = dcomp.LDA(3, verbose=0).fit(read.counts).fit_
     assert list(level_correlations(flat).groups) == ["D"]
-    with pytest.raises(dcomp.UnsupportedCombination, match="only model TM has a tree"):
+    with pytest.raises(dcomp.UnsupportedCombination, match="only model TM, and ST with a"):
         Hierarchy.of(flat)
 
 

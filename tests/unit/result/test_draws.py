@@ -35,6 +35,9 @@ def make(key, algorithm, **options):
     if options.get("n_draws"):
         options = {"draws_of": kinds_of(algorithm)} | options
     settings = {"max_iter": 20, "burn_in": 8, "gamma": 0.1, "verbose": 0} | options
+    if key == "ST":  # three nodes
+        settings = {"n_chains": 1, "tree": [2, 2, -1]} | settings
+        return dcomp.StructuredDCA(algorithm=algorithm, **settings)
     return dcomp.DCA(3, model=key, algorithm=algorithm, **settings)
 
 
@@ -67,13 +70,14 @@ def test_shapes_and_ranges(key, algorithm, planted):
     assert draws.scores.shape == (1, 5, 300, 3)
     assert draws.Theta.shape == (1, 5, 30, 3)
     names = {"DM": {"alpha"}, "GP": {"alpha", "beta"}, "TM": {"a1", "a2", "b"}}
+    names["ST"] = {"alpha", "psi"}
     assert set(draws.hyper) == names.get(key, {"alpha", "beta", "rho"})
-    assert (draws.beta is None, draws.rho is None) == (key in ("DM", "TM"), key != "CGP")
+    assert (draws.beta is None, draws.rho is None) == (key not in ("GP", "CGP"), key != "CGP")
     np.testing.assert_allclose(draws.Theta.sum(axis=2), 1, rtol=1e-5)
     np.testing.assert_array_equal(draws.log_joint[0], fitted.history["objective"][draws.sweep - 1])
     assert (draws.scores == 0).any() == (key == "CGP")
     assert len({draw.tobytes() for draw in draws.Theta[0]}) == 5
-    if key in ("DM", "TM"):
+    if key not in ("GP", "CGP"):
         np.testing.assert_allclose(draws.scores.sum(axis=3), 1, rtol=1e-5)
     with pytest.raises(ValueError, match="read-only"):
         draws.scores[0, 0, 0, 0] = 1
