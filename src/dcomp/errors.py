@@ -36,4 +36,5 @@ class ConvergenceWarning(UserWarning):
 
 
 class FlatTreeWarning(UserWarning):
-    """The priors of a tree of components make it one flat Dirichlet."""
+    """A tree of components is none: its priors make it one flat Dirichlet, or a search for a
+    structure found no node above the leaves."""

@@ -22,6 +22,14 @@ def main() -> None:
         dcomp.DCA(3, model="CGP", max_iter=20, n_chains=2, n_draws=3, draws_of=KINDS, verbose=0),
         dcomp.CTM(3, verbose=0),
         dcomp.TreeDCA(2, 2, grow_to=5, grow_at=5, max_iter=20, verbose=0),
+        dcomp.StructuredDCA(
+            tree=[3, 3, 4, 4, -1],
+            structure="phi",
+            leaves="GP",
+            max_iter=20,
+            n_chains=2,
+            verbose=0,
+        ),
     ):
         fitted = model.fit(counts).fit_
         path = Path(__file__).parent / f"v{VERSION}-{fitted.model.key}.dcomp"

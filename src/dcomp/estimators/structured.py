@@ -44,10 +44,11 @@ class StructuredDCA(DCA):
         at most how many nodes (2K − 1), and by which score: "variational", or "paper" for B09 (6),
         which finds nothing (MODELS §5).
     psi : prior of Υ: a number, one per node or a table of leaves × nodes; for φ a number, a pair
-        (stop, go on), or a pair per node. "auto" is 1, learned for documents' own Υ (B09 5.6).
+        (stop, go on), or a pair per node. "auto" is 1; for documents' own Υ learned (B09 5.6) from
+        a start of 5, or (5, 10), that makes them alike.
     alpha, beta, rho : priors of the leaves' scores as in DCA; "auto" is learned (B09 5.5).
     anneal : first sweeps with priors that begin stronger; unless given, four fifths of those before
-        a search, four fifths of burn_in for "document", and none for the other structures.
+        a search, and of burn_in where documents have their own Υ; none for the other structures.
     n_chains : 4: hierarchies are hard to identify (B09 §6), so that one chain says little. The one
         that predicts each word best from all others is kept; `stability()` says which edges the
         others have found too.

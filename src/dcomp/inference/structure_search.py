@@ -7,13 +7,14 @@ of that climb, and the sampler goes on with the structure that was found.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts
-from dcomp.errors import InvalidParameter, UnsupportedCombination
+from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
 from dcomp.inference.base import State
 from dcomp.inference.climb import SCORES, Climbed, climb
 from dcomp.inference.climb_forest import Move
@@ -68,6 +69,13 @@ def search_tokens(
     assert state.z is not None
     gamma = model.loadings.per_feature(counts.n_features)
     found = climb(n, gamma, counts.features.blocks, score=search.score, max_nodes=search.max_nodes)
+    if not found.moves:
+        warnings.warn(
+            f"no node above the leaves pays by the {search.score} score: the components stay flat. "
+            "A smaller gamma or more leaves may find a structure; tree= gives one",
+            FlatTreeWarning,
+            stacklevel=2,
+        )
     structure = Structure.from_parents(found.parents)
     z = _paired(found, structure, state.z, counts.indices[entry], state.seed)
     model = model.with_structure(structure, search.psi)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dcomp.errors import InvalidParameter
 from dcomp.inference.structure_search import MOVES
 from dcomp.models import (
     ConditionalGammaScores,
@@ -40,6 +41,13 @@ def structure_entry(scores: StructuredScores) -> dict[str, Any]:
 
 def read_structured(entry: Any, arrays: Arrays) -> StructuredScores:
     """Scores from the manifest's entry; a ValueError where it contradicts the arrays."""
+    try:
+        return _scores(entry, arrays)
+    except InvalidParameter as error:  # of the file, not of the user
+        raise ValueError(str(error)) from None
+
+
+def _scores(entry: Any, arrays: Arrays) -> StructuredScores:
     structure = Structure.from_json(json.dumps(entry["shape"]))
     names = [name for name in ("alpha", "beta", "rho") if name in arrays]
     flags = {flag: bool(value) for flag, value in entry["flags"].items() if flag in _FLAGS}

@@ -10,6 +10,7 @@ import numpy as np
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.inference import Algorithm, StructureSearch
+from dcomp.inference.growth import check_growth
 from dcomp.models import Structure, Structured, StructuredScores
 from dcomp.models.structured import KINDS, build_rows
 from dcomp.validation.models import resolve_model
@@ -80,7 +81,7 @@ def resolve_structured_model(
     gamma: Any = 0.05,
 ) -> Structured:
     """A model of leaves and nodes; "auto" priors of the leaves are learned as for flat models.
-    psi: "auto" is 1, learned where documents have a Υ of their own (B09 5.6)."""
+    psi: "auto" is `start_psi`, learned where documents have a Υ of their own (B09 5.6)."""
     if kind not in KINDS:
         raise InvalidParameter(f"structure must be one of {', '.join(KINDS)}; got {kind!r}")
     if leaves not in LEAVES:
@@ -96,11 +97,21 @@ def resolve_structured_model(
     rows = build_rows(
         structure,
         kind,
-        1.0 if word else psi,
+        start_psi(kind) if word else psi,
         upsilon=upsilon,
         learn_psi=word == "auto" and kind.startswith("document"),
     )
     return Structured(StructuredScores(flat.scores, rows), flat.loadings)
+
+
+def start_psi(kind: str) -> Any:
+    """ψ where "auto" says so. Rows of documents begin alike: with a weak prior every document makes
+    its own, and nothing is left to share (docs/decisions/0014 has the figures).
+
+    >>> start_psi("shared"), start_psi("document-phi")
+    (1.0, (5.0, 10.0))
+    """
+    return {"document": 5.0, "document-phi": (5.0, 10.0)}.get(kind, 1.0)
 
 
 def resolve_structured_algorithm(
@@ -129,7 +140,7 @@ def resolve_structured_algorithm(
         )
     if searches:
         changes["grow"] = resolve_search(model, options.burn_in, psi=psi, **given)
-    if anneal and (searches or model.scores.rows.kind == "document"):
+    if anneal and (searches or model.scores.rows.per_document):
         changes["anneal"] = int(ANNEAL * (changes["grow"].at if searches else options.burn_in))
     finished: Algorithm = replace(options, **changes)
     return finished
@@ -146,13 +157,15 @@ def resolve_search(
 ) -> StructureSearch:
     """When and how a structure is searched for: half way through the burn-in unless given."""
     at = max(burn_in // 2, 1) if search_at is None else whole_number("search_at", search_at, 1)
+    search = StructureSearch(at)
+    check_growth(search, burn_in)
     if max_nodes is not None:
         whole_number("max_nodes", max_nodes, model.scores.n_leaves)
-    value = 1.0 if isinstance(psi, str) else np.asarray(psi, dtype=np.float64)
+    value = np.asarray(start_psi(model.scores.rows.kind) if isinstance(psi, str) else psi, float)
     if np.ndim(value) and np.shape(value) != (2,):
         raise InvalidParameter(
             "psi of a structure that is yet to be found must be a number, or a pair (stop, go on) "
             f"for φ; got shape {np.shape(value)}"
         )
     chosen: Any = tuple(np.asarray(value).tolist()) if np.ndim(value) else float(value)
-    return StructureSearch(at, score, max_nodes, chosen)
+    return replace(search, score=score, max_nodes=max_nodes, psi=chosen)

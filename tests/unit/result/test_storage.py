@@ -220,7 +220,7 @@ def test_fits_of_earlier_versions_still_load(name):
 def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
     assert len(list(GOLDEN.glob("v2-*.dcomp"))) == 3
-    assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 5
+    assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 6
     assert "draws" in json.loads((GOLDEN / "v3-CGP.json").read_text())
 
 
@@ -321,3 +321,65 @@ def test_draws_with_a_part_missing(with_draws, missing):
     edit_manifest(with_draws, arrays=[name for name in arrays if name != missing])
     with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
         dcomp.load(with_draws)
+
+
+@pytest.fixture
+def structured(tmp_path):
+    X = np.random.default_rng(4).poisson(1.5, (6, 5))
+    options = {"tree": [2, 2, -1], "structure": "document", "max_iter": 8, "verbose": 0}
+    fitted = dcomp.StructuredDCA(**options, n_chains=2).fit(X).fit_
+    dcomp.save(fitted, tmp_path / "st.dcomp")
+    return fitted, tmp_path / "st.dcomp"
+
+
+def test_a_structure_comes_back(structured):
+    fitted, path = structured
+    loaded = dcomp.load(path)
+    assert loaded.model == fitted.model
+    assert loaded.algorithm == fitted.algorithm
+    for name in ("scores", "leaf_scores", "upsilon", "leaf_Theta", "expected_counts"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(fitted, name))
+    assert [e.model for e in loaded.endings] == [e.model for e in fitted.endings]
+    assert np.array_equal(loaded.draw(seed=1).scores, fitted.draw(seed=1).scores)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "phi"},
+        {"kind": "deep"},
+        {"leaves": "LN"},
+        {"leaves": "GP"},
+        {"shape": {"n_leaves": 2, "names": ["a", "b", "c", "d"], "parents": [2, 2, 3, -1]}},
+        {"shape": {"n_leaves": 2, "names": ["a", "b", "c"], "parents": [1, 0, -1]}},
+        {"shape": None},
+    ],
+)
+def test_a_hostile_structure(structured, change):
+    manifest = json.loads(zipfile.ZipFile(structured[1]).read("manifest.json"))
+    edit_manifest(structured[1], structure=manifest["structure"] | change)
+    with pytest.raises(dcomp.InvalidFile):
+        dcomp.load(structured[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("z", np.full(47, 9, np.uint16)),
+        ("psi", np.full(4, -1.0)),
+        ("psi", np.ones((3, 2))),
+        ("alpha", np.ones(3)),
+        ("extra_leaf_counts", np.zeros((6, 2), np.int32)),
+        ("extra_leaf_counts", np.zeros((6, 3), np.int32)),
+        ("extra_structure_counts", np.full((6, 4), -1, np.int32)),
+        ("extra_structure_counts", np.zeros((1, 4), np.int32)),
+        ("recorded_extra_upsilon", np.ones(3, np.float32)),
+        ("recorded_extra_leaf_scores", -np.ones((6, 2), np.float32)),
+    ],
+)
+def test_hostile_arrays_of_a_structure(structured, name, array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    rewrite(structured[1], lambda n, c: stream.getvalue() if n == f"{name}.npy" else c)
+    with pytest.raises(dcomp.InvalidFile):
+        dcomp.load(structured[1])
