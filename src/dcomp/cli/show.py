@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +70,8 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     levels = chain_levels(fit)
     if levels:
         lines.append(
-            f"{len(levels)} chains: the best is kept; {fit.algorithm.objective_name} of their last "
-            f"sweeps from {min(levels):,.1f} (worst) to {max(levels):,.1f} (best)"
+            f"{len(levels)} chains: the best is kept; {_level_name(fit)} of their last sweeps from "
+            f"{min(levels):,.1f} (worst) to {max(levels):,.1f} (best)"
         )
     lines += [_prior(fit, name, values) for name, values in priors(fit).items()]
     if fit.model.loadings.learned:
@@ -99,6 +100,12 @@ def _negligible(fit: Fit) -> str:
 
 
 _ENDS = {"limit": "stopped at the limit of sweeps", "callback": "stopped by a callback"}
+
+
+def _level_name(fit: Fit) -> str:
+    """What chains are compared by."""
+    by_words = not math.isnan(fit.history.rows[-1].comparable)
+    return "log p(words, each given the rest)" if by_words else fit.algorithm.objective_name
 
 
 def _objective(fit: Fit, tokens: int) -> str:

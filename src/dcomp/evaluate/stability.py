@@ -100,6 +100,11 @@ class EdgeStability:
         return sum(edge.found == 0 for edge in self.edges)
 
     @property
+    def _behind(self) -> str:
+        least, most = f"{min(self.behind):,.0f}", f"{max(self.behind):,.0f}"
+        return least if least == most else f"{least} to {most}"
+
+    @property
     def warning(self) -> str | None:
         """What to beware of, where most edges are found in less than half of the other chains."""
         rare = sum(edge.found < 0.5 for edge in self.edges)
@@ -107,9 +112,9 @@ class EdgeStability:
             return None
         return (
             f"{rare} of {len(self.edges)} edges are in less than half of the other chains. Either "
-            "the data do not tell, or those chains are stuck: they end "
-            f"{min(self.behind):,.0f} to {max(self.behind):,.0f} below the best one. Do not rely "
-            "on who lies below whom; more chains, slower annealing or fewer nodes may settle it."
+            f"the data do not tell, or those chains are stuck: they end {self._behind} below the "
+            "best one. Do not rely on who lies below whom; more chains, slower annealing or fewer "
+            "nodes may settle it."
         )
 
     @property
