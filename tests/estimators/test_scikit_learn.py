@@ -83,6 +83,10 @@ class RoundedTreeDCA(_Rounding, dcomp.TreeDCA):
     pass
 
 
+class RoundedStructuredDCA(_Rounding, dcomp.StructuredDCA):
+    pass
+
+
 @parametrize_with_checks(
     [
         RoundedLDA(2, verbose=0, max_iter=40, tol=1e-2),
@@ -92,8 +96,10 @@ class RoundedTreeDCA(_Rounding, dcomp.TreeDCA):
         dcomp.NMF(2, loss="squared", verbose=0, tol=1e-2),
         RoundedCTM(2, start="mean-field", verbose=0, tol=1e-2),
         RoundedTreeDCA(2, 2, verbose=0, max_iter=10),
+        RoundedStructuredDCA(2, verbose=0, max_iter=10, n_chains=2),
     ]
 )
+@pytest.mark.filterwarnings("ignore::dcomp.FlatTreeWarning")  # of tables without a structure
 def test_contract_on_whole_numbers(estimator, check):
     check(estimator)
 
