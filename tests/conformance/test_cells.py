@@ -12,7 +12,7 @@ from scipy import sparse
 import dcomp
 from dcomp import evaluate, registry
 from dcomp.inference import ALGORITHMS
-from dcomp.result.fit import level
+from dcomp.result.fitting import level
 
 # Of structured components, one of each way to have a Υ and of each prior of leaves.
 STRUCTURED = ("ST shared DM search", "ST phi GP", "ST document CGP", "ST document-phi DM")

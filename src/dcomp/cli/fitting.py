@@ -136,7 +136,7 @@ def _run(
 ) -> Fit:
     from dcomp.estimators.progress import progress
     from dcomp.result import fit
-    from dcomp.result.fit import plan_draws
+    from dcomp.result.fitting import plan_draws
 
     if not math.isfinite(tol):
         from dcomp.errors import InvalidParameter

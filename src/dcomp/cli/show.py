@@ -148,7 +148,7 @@ def recorded_sweeps(fit: Fit) -> int:
 
 def chain_levels(fit: Fit) -> list[float]:
     """Where each of several chains ended; empty for a single one."""
-    from dcomp.result.fit import level
+    from dcomp.result.fitting import level
 
     return [level(chain.rows) for chain in fit.chains]
 

@@ -20,7 +20,7 @@ from dcomp.inference.draws import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Model
 from dcomp.result import Fit, TopFeatures, Trace, fit
-from dcomp.result.fit import plan_draws
+from dcomp.result.fitting import plan_draws
 
 
 class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -21,7 +21,7 @@ from dcomp.inference import MapEM, MaximumLikelihood, TemperedEM
 from dcomp.inference.least_squares import Factors, factorise, scores_given
 from dcomp.inference.run import Callback
 from dcomp.result import TopFeatures, Trace
-from dcomp.result.fit import chain_seeds
+from dcomp.result.fitting import chain_seeds
 
 
 class PLSA(DCA):

@@ -24,7 +24,7 @@ from dcomp.executors import LocalExecutor
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Draws, Fit, Trace
-from dcomp.result.fit import level
+from dcomp.result.fitting import level
 from dcomp.result.tables import top_numbers
 
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"

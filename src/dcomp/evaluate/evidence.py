@@ -24,7 +24,7 @@ from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.totals import log_totals
-from dcomp.result.fit import fit
+from dcomp.result.fitting import fit
 
 METHODS = ("annealed", "harmonic")
 WITH_EVIDENCE = ("DM", "GP", "CGP")

@@ -22,7 +22,7 @@ from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
 from dcomp.result import fit
 from dcomp.result.atomic import atomic_write
-from dcomp.result.fit import chain_seeds
+from dcomp.result.fitting import chain_seeds
 
 Numbers = npt.NDArray[np.int64]
 

@@ -2,7 +2,8 @@
 
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending
-from dcomp.result.fit import Fit, fit
+from dcomp.result.fit import Fit
+from dcomp.result.fitting import fit
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
 from dcomp.result.storage import load, save

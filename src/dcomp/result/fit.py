@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,37 +10,30 @@ import numpy as np
 from scipy.special import softmax
 
 from dcomp import registry, validation
-from dcomp.data import Counts, FeatureSpace, as_counts
-from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
+from dcomp.data import FeatureSpace, as_counts
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import (
-    ALGORITHMS,
     Algorithm,
     CollapsedGibbs,
     Draw,
-    DrawPlan,
-    Info,
     Keep,
-    RelativeChange,
-    Run,
     State,
     draw_given_counts,
-    run,
 )
-from dcomp.inference.base import FloatingArray, Recorded
-from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference.base import FloatingArray
 from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
 from dcomp.inference.mean_field import FoldIn, Weights, fold_in
-from dcomp.inference.run import CONVERGED, INTERRUPTED, Callback
+from dcomp.inference.run import CONVERGED
 from dcomp.inference.sampled_scores import SampledScores, sample_scores
-from dcomp.inference.structured_scores import sample_structured_scores, with_given_rows
 from dcomp.models import LogisticNormal, Model, Observations, Structured
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.result import leaves
 from dcomp.result.draws import Draws
-from dcomp.result.ending import Ending, has_edges, mean_loadings
+from dcomp.result.ending import Ending, mean_loadings
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
-from dcomp.result.tables import Assignments, TopFeatures, WordTable
+from dcomp.result.tables import Assignments, TopFeatures, WordTable, document_number
 from dcomp.result.trace import Trace
 
 
@@ -49,9 +41,10 @@ from dcomp.result.trace import Trace
 class Fit:
     """A fitted model: learned priors, loadings, scores, history and where it all came from.
 
-    >>> counts = Counts.from_matrix([[3, 1, 0], [0, 1, 4]], feature_names=["a", "b", "c"])
+    >>> import dcomp
     >>> from dcomp.models import DirichletMultinomial
-    >>> result = fit(counts, DirichletMultinomial.build(2), tol=1e-3)
+    >>> counts = dcomp.Counts.from_matrix([[3, 1, 0], [0, 1, 4]], feature_names=["a", "b", "c"])
+    >>> result = dcomp.fit(counts, DirichletMultinomial.build(2), tol=1e-3)
     >>> result.Theta.shape, result.scores.shape
     ((3, 2), (2, 2))
     """
@@ -105,10 +98,11 @@ class Fit:
     def draws(self) -> Draws:
         """The draws that were kept of the recorded sweeps, those of all chains.
 
-        >>> sampler = CollapsedGibbs(burn_in=10, keep=Keep(n=1, every=5))
+        >>> import dcomp
         >>> from dcomp.models import DirichletMultinomial
+        >>> sampler = CollapsedGibbs(burn_in=10, keep=Keep(n=1, every=5))
         >>> model = DirichletMultinomial.build(2)
-        >>> fit([[3, 1, 0], [0, 1, 4]], model, sampler, max_iter=30).draws
+        >>> dcomp.fit([[3, 1, 0], [0, 1, 4]], model, sampler, max_iter=30).draws
         Draws(1 chain × 4 draws of scores, loadings, 160 bytes)
         """
         if self.kept is None:
@@ -174,7 +168,7 @@ class Fit:
                 f"{self.algorithm.name}, see expected_counts and word_table"
             )
         counts, _ = as_counts(X).aligned_to(self.features)
-        _check_same_data(self, Provenance.of(counts), "a fit has assignments")
+        self.provenance.require_same(Provenance.of(counts), "a fit has assignments")
         if draws:
             if self.draws.assignments is None:
                 raise InvalidParameter(
@@ -182,11 +176,9 @@ class Fit:
                 )
             return Assignments.build(counts, self.draws.assignments)
         z = self.algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
-        if not isinstance(self.model, Structured):
-            return Assignments.build(counts, z)
-        structure = self.model.structure
-        node, leaf = (read_only(of[z].astype(np.uint16)) for of in (structure.node, structure.leaf))
-        return replace(Assignments.build(counts, node), leaf=leaf)
+        if isinstance(self.model, Structured):
+            return leaves.pair_assignments(self.model, counts, z)
+        return Assignments.build(counts, z)
 
     @property
     def objective(self) -> float:
@@ -228,7 +220,7 @@ class Fit:
         if recorded is not None and recorded.count and recorded.scores is not None:
             value = recorded.scores / np.float32(recorded.count)
         elif isinstance(self.model, Structured):
-            value = self._leaf_and_node_scores()[1]
+            value = leaves.leaf_and_node_scores(self, exposure)[1]
         elif recorded is not None and recorded.count:
             value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
         else:
@@ -239,41 +231,18 @@ class Fit:
     def leaf_scores(self) -> FloatingArray:
         """E[q] or E[l] of the training documents' leaves, (I, K): ST alone; `scores` has those of
         the nodes, qΥ (B09 3.2)."""
-        self._structured("leaf scores")
-        recorded = self.state.recorded
-        if recorded is not None and recorded.count:
-            return read_only(recorded.extra["leaf_scores"] / np.float32(recorded.count))
-        return read_only(self._leaf_and_node_scores()[0].astype(self.dtype))
+        return leaves.leaf_scores(self, self._total_exposure)
 
     @cached_property
     def upsilon(self) -> FloatingArray:
         """Υ (K, H): where the words of a leaf come from, rows sum to 1; ST alone. Where documents
         have their own Υ it is that of all their words together."""
-        model, recorded = self._structured("upsilon"), self.state.recorded
-        if recorded is not None and recorded.count:
-            pairs = recorded.extra["upsilon"].astype(np.float64) / recorded.count
-        else:
-            pairs = model.scores.pooled_upsilon(self.state.extra["structure_counts"])
-        table = model.structure.table(pairs).toarray()
-        return read_only((table / table.sum(axis=1, keepdims=True)).astype(self.dtype))
+        return leaves.upsilon(self)
 
     @cached_property
     def leaf_Theta(self) -> FloatingArray:
         """Effective loadings of the leaves, (J, K): ΥΘ of B09 3.2; ST alone."""
         return read_only(self.Theta @ self.upsilon.T)
-
-    def _structured(self, what: str) -> Structured:
-        if not isinstance(self.model, Structured):
-            raise UnsupportedCombination(
-                f"{what} are of model ST (dcomp.StructuredDCA); this is {self.model.key}"
-            )
-        return self.model
-
-    def _leaf_and_node_scores(self) -> tuple[FloatArray, FloatArray]:
-        extra = self.state.extra
-        return self._structured("leaf scores").scores.posterior_means(
-            extra["leaf_counts"], extra["structure_counts"], self._total_exposure
-        )
 
     def negligible_scores(
         self, threshold: float | None = None, *, unit: str = "words"
@@ -288,9 +257,10 @@ class Fit:
 
         Under CGP `zero` adds the posterior probability that a score is exactly zero.
 
+        >>> import dcomp
         >>> from dcomp.models import DirichletMultinomial
         >>> X, model = [[30, 20, 0, 0], [0, 0, 25, 35]], DirichletMultinomial.build(2, alpha=0.01)
-        >>> result = fit(X, model)
+        >>> result = dcomp.fit(X, model)
         >>> print(result.negligible_scores())
         50 % of scores are negligible (under 0.01 expected words)
         >>> print(result.negligible_scores(unit="normalised"))  # each m has a Beta(0.01, ...)
@@ -316,7 +286,7 @@ class Fit:
             raise InvalidParameter(
                 "the model was fitted with an exposure per document: give exposure= for these too"
             )
-        return _observations(counts, self.model, exposure)
+        return validation.resolve_observations(counts, self.model, exposure)
 
     def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
         """Allocation weights of the loadings, as the kernels take them."""
@@ -341,7 +311,7 @@ class Fit:
         weights = self.weights(n_threads=threads)
         limits: Any = {"max_inner": max_inner, "tol": tol}
         if isinstance(self.model, Structured):
-            return self._fold_in_leaves(observed, n_jobs=n_jobs, **limits)
+            return leaves.fold_in_leaves(self, observed, n_jobs=n_jobs, **limits)
         if isinstance(self.model, LogisticNormal):
             return laplace_fold_in(self.model, observed, weights, threads, **limits)
         how: Any = {"mode": self.mode, "temper": self.temper}
@@ -358,40 +328,13 @@ class Fit:
         >>> model.fit_.as_leaves().components.shape
         (2, 3)
         """
-        model = self._structured("leaves")
-        if model.scores.rows.per_document:
-            raise UnsupportedCombination(
-                "leaves have loadings of their own only where the corpus shares Υ; here every "
-                f"document has one (structure {model.scores.rows.kind!r})"
-            )
-        c = read_only(self.state.extra["leaf_counts"].astype(np.float32))
-        recorded = Recorded(self.leaf_Theta, c, (c == 0).astype(np.float32), 1)
-        n = read_only(self.leaf_Theta * c.sum(axis=0))
-        state = State(model.leaf_model, c, n, self.n_sweeps, self.seed, recorded=recorded)
-        return replace(self, state=state, kept=None)
-
-    def _fold_in_leaves(self, observed: Observations, **options: Any) -> FoldIn:
-        """With Υ given, ST is a flat model of leaves."""
-        if not self.has_fixed_point:
-            raise UnsupportedCombination(
-                "a document's fixed point needs a Υ that the corpus shares, and leaves of DM or "
-                "GP; method='sampling' works for all"
-            )
-        folded = self.as_leaves().fold_in(observed, **options)
-        of_nodes = [(x @ self.upsilon).astype(self.dtype) for x in (folded.c, folded.scores)]
-        return replace(folded, c=of_nodes[0], scores=of_nodes[1])
+        return leaves.as_leaves(self)
 
     def transform_leaves(
         self, X: Any, *, exposure: Any = None, seed: int = 0, n_jobs: int | None = None
     ) -> FloatingArray:
         """Scores of leaves of new documents, (I, K): ST alone; `transform` gives those of nodes."""
-        self._structured("leaf scores")
-        if self.has_fixed_point:
-            observed = X if isinstance(X, Observations) else self.observe(X, exposure)
-            return self.as_leaves().fold_in(observed, n_jobs=n_jobs).scores
-        sampled = self.sample_scores(X, exposure=exposure, seed=seed, n_jobs=n_jobs)
-        assert sampled.leaves is not None
-        return sampled.leaves
+        return leaves.transform_leaves(self, X, exposure, seed, n_jobs)
 
     def sample_scores(
         self,
@@ -415,9 +358,7 @@ class Fit:
         weights = self.weights("mean", n_threads=threads)
         how: Any = {"n_draws": n_draws, "burn_in": burn_in, "seed": seed, "keep_draws": keep_draws}
         if isinstance(self.model, Structured):
-            structure = self.model.structure
-            given = with_given_rows(self.model, self.upsilon[structure.leaf, structure.node])
-            return sample_structured_scores(given, observed, weights, threads, **how)
+            return leaves.sample_node_scores(self, observed, weights, threads, **how)
         return sample_scores(self.model, observed, weights, threads, **how)
 
     def transform(
@@ -456,8 +397,7 @@ class Fit:
     def has_fixed_point(self) -> bool:
         """Whether the model has a fixed point for a document, and so a fast transform."""
         if isinstance(self.model, Structured):
-            leaves = registry.supported()[self.model.leaf_model.key]
-            return "mean-field" in leaves and not self.model.scores.rows.per_document
+            return leaves.has_fixed_point(self.model)
         names = registry.supported()[self.model.key]
         return "mean-field" in names or "laplace" in names
 
@@ -492,7 +432,7 @@ class Fit:
     def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
         """The word × component table of one document, E[v] (BJ06 figure 4)."""
         counts = as_counts(X)
-        row = _document_number(counts, document)
+        row = document_number(counts, document)
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)[[row]]
         observed = self.observe(counts.rows([row]), exposure)
@@ -516,193 +456,3 @@ class Fit:
             f"{self.n_sweeps} sweeps, {self.reason}, {self.algorithm.objective_name} "
             f"{self.objective:,.1f})"
         )
-
-
-def fit(
-    counts: Any,
-    model: Model,
-    algorithm: Algorithm | None = None,
-    *,
-    exposure: Any = None,
-    max_iter: int = 200,
-    tol: float = 1e-4,
-    n_chains: int = 1,
-    n_jobs: int | None = None,
-    seed: int = 0,
-    callbacks: Sequence[Callback] = (),
-    draw_budget: int | str | None = DRAW_BUDGET,
-    resume: Fit | None = None,
-) -> Fit:
-    """Fit a model to counts; `resume` goes on from an earlier fit of the same counts.
-
-    Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
-    included. `draw_budget` ("2 GiB", bytes, or None for no limit) is what those may take.
-
-    >>> from dcomp.models import GammaPoisson
-    >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
-    >>> fit([[3, 1, 0], [0, 1, 4]], first.model, max_iter=5, tol=0, resume=first).n_sweeps
-    5
-    """
-    counts = as_counts(counts)
-    if resume is not None:
-        algorithm, seed = resume.algorithm, resume.seed
-        if exposure is None:
-            rule = resume.exposure_rule
-            exposure = resume.exposure if rule is None else rule
-    algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
-    registry.check(model, algorithm)
-    observed = _observations(counts, model, exposure)
-    plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
-    provenance = Provenance.of(counts)
-    earlier = None
-    if resume is not None:
-        if n_chains > 1:
-            raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
-        _check_same_data(resume, provenance, "a fit can be resumed")
-        earlier = Run(resume.state, resume.history.rows, resume.reason)
-    endings: list[Ending] = []
-
-    def one(chain_seed: int) -> Run:
-        outcome = run(
-            model,
-            algorithm,
-            observed,
-            LocalExecutor.from_jobs(n_jobs),
-            seed=chain_seed,
-            max_iter=max_iter,
-            stopping=RelativeChange(tol),
-            callbacks=callbacks,
-            resume=earlier,
-        )
-        if n_chains > 1 and has_edges(outcome.state.model):
-            end = level(outcome.history)
-            endings.append(Ending.of(chain_seed, end, outcome.state, algorithm, counts.features))
-        return outcome
-
-    outcomes = _run_chains(chain_seeds(seed, n_chains), one)
-    best = int(np.argmax([level(run.history) for _, run in outcomes]))
-    traces = tuple(Trace(run.history) for _, run in outcomes)
-    pieces = [list(run.state.draws) for _, run in outcomes]
-    chain_seed, outcome = outcomes[best]
-    outcome = replace(outcome, state=replace(outcome.state, draws=()))
-    outcomes.clear()  # `gather` lets go of each piece as it is copied
-    kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
-    draws = () if kept is None else kept.of_chain(kept.best)
-    return Fit(
-        replace(outcome.state, draws=draws),
-        algorithm,
-        Trace(outcome.history),
-        outcome.reason,
-        counts.features,
-        counts.doc_ids,
-        observed.exposure,
-        exposure if isinstance(exposure, str) else None,
-        chain_seed,
-        provenance,
-        traces if n_chains > 1 else (),
-        kept,
-        tuple(endings[: len(traces)]),  # an interrupt may have come between a chain's two
-    )
-
-
-def plan_draws(
-    counts: Counts,
-    model: Model,
-    algorithm: Algorithm,
-    max_iter: int,
-    n_chains: int = 1,
-    draw_budget: int | str | None = DRAW_BUDGET,
-) -> DrawPlan | None:
-    """What the draws of a fit will take, or None if it keeps none; an error if that is too much."""
-    keep = getattr(algorithm, "keep", Keep())
-    budget = validation.memory_size("draw_budget", draw_budget)
-    recorded = max_iter - getattr(algorithm, "burn_in", 0)
-    if not keep.count(recorded):
-        return None
-    growth = getattr(algorithm, "grow", None)
-    K = model.n_components if growth is None else growth.most(model.n_components)
-    plan = DrawPlan.of(keep, recorded, n_chains, counts, K)
-    plan.check(budget)
-    return plan
-
-
-def chain_seeds(seed: int, n_chains: int) -> list[int]:
-    """A seed per chain; the first is the seed itself, so that one chain is the plain fit.
-
-    >>> chain_seeds(7, 1)
-    [7]
-    """
-    more = np.random.SeedSequence(seed).generate_state(max(n_chains - 1, 0))
-    return [seed, *(int(value) for value in more)]
-
-
-def level(history: Sequence[Info]) -> float:
-    """Where a chain ended: the mean objective of its last tenth, or of what chains are compared by
-    where objectives do not compare; where words were held out, how well the best sweep predicted
-    them, because objectives of another β do not compare either."""
-    predicted = [row.held_out for row in history if not np.isnan(row.held_out)]
-    if predicted:
-        return float(max(predicted))
-    tail = history[-max(len(history) // 10, 1) :]
-    by = [row.objective if np.isnan(row.comparable) else row.comparable for row in tail]
-    return float(np.mean(by))
-
-
-def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:
-    """The chains one after the other, each on all threads.
-
-    Only the best state is kept: a chain that has fallen behind leaves its history and its draws. An
-    interrupt ends the chains, keeps those that were run, and is the reason of them all.
-    """
-    done: list[tuple[int, Run]] = []
-    for seed in seeds:
-        try:
-            done.append((seed, one(seed)))
-        except KeyboardInterrupt:  # before this chain's first sweep was whole
-            if not done:
-                raise
-            return [(s, replace(run, reason=INTERRUPTED)) for s, run in done]
-        best = max(done, key=lambda pair: level(pair[1].history))[1]
-        if done[-1][1].reason == INTERRUPTED:
-            return [(s, replace(_in_place(run, best), reason=INTERRUPTED)) for s, run in done]
-        done = [(s, _in_place(run, best)) for s, run in done]
-    return done
-
-
-def _in_place(run: Run, best: Run) -> Run:
-    """The run with the best one's state, but for its own draws."""
-    return replace(run, state=replace(best.state, draws=run.state.draws))
-
-
-def _observations(counts: Counts, model: Model, exposure: Any) -> Observations:
-    if exposure is not None and not model.has_exposure:
-        raise UnsupportedCombination(
-            f"exposure has no meaning for model {model.key}, which conditions on document lengths"
-        )
-    observed = Observations.build(counts, exposure)
-    if getattr(model.scores, "is_flat", False) and observed.total_exposure.min() <= 0:
-        raise InvalidParameter(
-            "exposure must be positive where scores have no prior; it is 0 for document "
-            f"{int(observed.total_exposure.argmin())}"
-        )
-    return observed
-
-
-def _check_same_data(fit: Fit, provenance: Provenance, what: str) -> None:
-    if fit.provenance.data_fingerprint != provenance.data_fingerprint:
-        raise InvalidCounts(
-            f"{what} only on the counts that it was fitted to; these have "
-            f"{provenance.n_docs} documents, {provenance.n_features} features, "
-            f"{provenance.n_tokens} tokens, those had {fit.provenance.n_docs}, "
-            f"{fit.provenance.n_features}, {fit.provenance.n_tokens} (or other contents)"
-        )
-
-
-def _document_number(counts: Counts, document: int | str) -> int:
-    if isinstance(document, str):
-        if counts.doc_ids is None or document not in counts.doc_ids:
-            raise InvalidParameter(f"document must be one of the document ids; got {document!r}")
-        return counts.doc_ids.index(document)
-    if not -counts.n_docs <= document < counts.n_docs:
-        raise InvalidParameter(f"document must lie in [0, {counts.n_docs}); got {document}")
-    return int(document) % counts.n_docs

@@ -12,6 +12,7 @@ import scipy
 
 from dcomp import _core
 from dcomp.data import Counts
+from dcomp.errors import InvalidCounts
 
 
 def package_version() -> str:
@@ -54,3 +55,13 @@ class Provenance:
             counts.n_tokens,
             int((counts.doc_totals == 0).sum()),
         )
+
+    def require_same(self, other: Provenance, what: str) -> None:
+        """An error unless the other is of the same counts; `what` needs that."""
+        if self.data_fingerprint != other.data_fingerprint:
+            raise InvalidCounts(
+                f"{what} only on the counts that it was fitted to; these have "
+                f"{other.n_docs} documents, {other.n_features} features, "
+                f"{other.n_tokens} tokens, those had {self.n_docs}, "
+                f"{self.n_features}, {self.n_tokens} (or other contents)"
+            )

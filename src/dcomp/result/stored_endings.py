@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dcomp.data import FeatureSpace
 from dcomp.models import Model
 from dcomp.result.ending import Ending, best_of, has_edges
-from dcomp.result.fit import level
+from dcomp.result.fitting import level
 from dcomp.result.trace import Trace
 
 Arrays = dict[str, npt.NDArray[Any]]

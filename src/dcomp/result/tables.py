@@ -62,6 +62,21 @@ class TopFeatures:
         return "\n".join(f"{k:>3}  {' '.join(row)}" for k, row in enumerate(self.names))
 
 
+def document_number(counts: Counts, document: int | str) -> int:
+    """The number of a document that is named by its id, or counted from either end.
+
+    >>> document_number(Counts.from_matrix([[1], [2]]), -1)
+    1
+    """
+    if isinstance(document, str):
+        if counts.doc_ids is None or document not in counts.doc_ids:
+            raise InvalidParameter(f"document must be one of the document ids; got {document!r}")
+        return counts.doc_ids.index(document)
+    if not -counts.n_docs <= document < counts.n_docs:
+        raise InvalidParameter(f"document must lie in [0, {counts.n_docs}); got {document}")
+    return int(document) % counts.n_docs
+
+
 @dataclass(frozen=True)
 class WordTable:
     """E[v] of one document: rows are its words, columns the components (BJ06 figure 4)."""

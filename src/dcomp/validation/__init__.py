@@ -3,6 +3,7 @@
 from dcomp.validation.algorithms import resolve_algorithm
 from dcomp.validation.models import POINT_ALPHA, resolve_model, resolve_shrinkage
 from dcomp.validation.numbers import memory_size, resolve_seed, whole_number
+from dcomp.validation.observations import resolve_observations
 from dcomp.validation.priors import resolve_gamma
 from dcomp.validation.structures import (
     resolve_search,
@@ -29,6 +30,7 @@ __all__ = [
     "resolve_gamma",
     "resolve_growth",
     "resolve_model",
+    "resolve_observations",
     "resolve_search",
     "resolve_seed",
     "resolve_shrinkage",

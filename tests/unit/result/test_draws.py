@@ -16,7 +16,7 @@ from dcomp import registry
 from dcomp.inference import ALGORITHMS, CollapsedGibbs, Gibbs, Keep, draw_given_counts
 from dcomp.inference.draws import KINDS
 from dcomp.models import MODELS, Observations
-from dcomp.result.fit import chain_seeds, plan_draws
+from dcomp.result.fitting import chain_seeds, plan_draws
 
 SAMPLED = [key for key, names in registry.supported().items() if "gibbs" in names]
 CELLS = [
@@ -232,8 +232,7 @@ def test_the_draws_of_all_chains_are_kept(algorithm, planted, tmp_path):
 
 
 def best_is(monkeypatch, level):
-    # The package's name for the module is that of the function in it.
-    monkeypatch.setattr(sys.modules["dcomp.result.fit"], "level", level)
+    monkeypatch.setattr("dcomp.result.fitting.level", level)
 
 
 def test_a_chain_that_was_cut_short_is_left_out(planted, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 import dcomp
 from dcomp.inference import CollapsedGibbs, Growth
 from dcomp.models import Tree, TreeMultinomial
-from dcomp.result.fit import chain_seeds, level
+from dcomp.result.fitting import chain_seeds, level
 
 OPTIONS = {"branching": 3, "depth": 2, "max_iter": 12, "verbose": 0}
 

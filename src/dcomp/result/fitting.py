@@ -1,0 +1,179 @@
+"""fit: from counts and a model to a Fit, by one chain or the best of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dcomp import registry, validation
+from dcomp.data import Counts, as_counts
+from dcomp.errors import UnsupportedCombination
+from dcomp.executors import LocalExecutor
+from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, Keep, RelativeChange, Run, run
+from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference.run import INTERRUPTED, Callback
+from dcomp.models import Model
+from dcomp.result.draws import Draws
+from dcomp.result.ending import Ending, has_edges
+from dcomp.result.fit import Fit
+from dcomp.result.provenance import Provenance
+from dcomp.result.trace import Trace
+
+
+def fit(
+    counts: Any,
+    model: Model,
+    algorithm: Algorithm | None = None,
+    *,
+    exposure: Any = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    n_chains: int = 1,
+    n_jobs: int | None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callback] = (),
+    draw_budget: int | str | None = DRAW_BUDGET,
+    resume: Fit | None = None,
+) -> Fit:
+    """Fit a model to counts; `resume` goes on from an earlier fit of the same counts.
+
+    Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
+    included. `draw_budget` ("2 GiB", bytes, or None for no limit) is what those may take.
+
+    >>> from dcomp.models import GammaPoisson
+    >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
+    >>> fit([[3, 1, 0], [0, 1, 4]], first.model, max_iter=5, tol=0, resume=first).n_sweeps
+    5
+    """
+    counts = as_counts(counts)
+    if resume is not None:
+        algorithm, seed = resume.algorithm, resume.seed
+        if exposure is None:
+            rule = resume.exposure_rule
+            exposure = resume.exposure if rule is None else rule
+    algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
+    registry.check(model, algorithm)
+    observed = validation.resolve_observations(counts, model, exposure)
+    plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
+    provenance = Provenance.of(counts)
+    earlier = None
+    if resume is not None:
+        if n_chains > 1:
+            raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
+        resume.provenance.require_same(provenance, "a fit can be resumed")
+        earlier = Run(resume.state, resume.history.rows, resume.reason)
+    endings: list[Ending] = []
+
+    def one(chain_seed: int) -> Run:
+        outcome = run(
+            model,
+            algorithm,
+            observed,
+            LocalExecutor.from_jobs(n_jobs),
+            seed=chain_seed,
+            max_iter=max_iter,
+            stopping=RelativeChange(tol),
+            callbacks=callbacks,
+            resume=earlier,
+        )
+        if n_chains > 1 and has_edges(outcome.state.model):
+            end = level(outcome.history)
+            endings.append(Ending.of(chain_seed, end, outcome.state, algorithm, counts.features))
+        return outcome
+
+    outcomes = _run_chains(chain_seeds(seed, n_chains), one)
+    best = int(np.argmax([level(run.history) for _, run in outcomes]))
+    traces = tuple(Trace(run.history) for _, run in outcomes)
+    pieces = [list(run.state.draws) for _, run in outcomes]
+    chain_seed, outcome = outcomes[best]
+    outcome = replace(outcome, state=replace(outcome.state, draws=()))
+    outcomes.clear()  # `gather` lets go of each piece as it is copied
+    kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
+    draws = () if kept is None else kept.of_chain(kept.best)
+    return Fit(
+        replace(outcome.state, draws=draws),
+        algorithm,
+        Trace(outcome.history),
+        outcome.reason,
+        counts.features,
+        counts.doc_ids,
+        observed.exposure,
+        exposure if isinstance(exposure, str) else None,
+        chain_seed,
+        provenance,
+        traces if n_chains > 1 else (),
+        kept,
+        tuple(endings[: len(traces)]),  # an interrupt may have come between a chain's two
+    )
+
+
+def plan_draws(
+    counts: Counts,
+    model: Model,
+    algorithm: Algorithm,
+    max_iter: int,
+    n_chains: int = 1,
+    draw_budget: int | str | None = DRAW_BUDGET,
+) -> DrawPlan | None:
+    """What the draws of a fit will take, or None if it keeps none; an error if that is too much."""
+    keep = getattr(algorithm, "keep", Keep())
+    budget = validation.memory_size("draw_budget", draw_budget)
+    recorded = max_iter - getattr(algorithm, "burn_in", 0)
+    if not keep.count(recorded):
+        return None
+    growth = getattr(algorithm, "grow", None)
+    K = model.n_components if growth is None else growth.most(model.n_components)
+    plan = DrawPlan.of(keep, recorded, n_chains, counts, K)
+    plan.check(budget)
+    return plan
+
+
+def chain_seeds(seed: int, n_chains: int) -> list[int]:
+    """A seed per chain; the first is the seed itself, so that one chain is the plain fit.
+
+    >>> chain_seeds(7, 1)
+    [7]
+    """
+    more = np.random.SeedSequence(seed).generate_state(max(n_chains - 1, 0))
+    return [seed, *(int(value) for value in more)]
+
+
+def level(history: Sequence[Info]) -> float:
+    """Where a chain ended: the mean objective of its last tenth, or of what chains are compared by
+    where objectives do not compare; where words were held out, how well the best sweep predicted
+    them, because objectives of another β do not compare either."""
+    predicted = [row.held_out for row in history if not np.isnan(row.held_out)]
+    if predicted:
+        return float(max(predicted))
+    tail = history[-max(len(history) // 10, 1) :]
+    by = [row.objective if np.isnan(row.comparable) else row.comparable for row in tail]
+    return float(np.mean(by))
+
+
+def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:
+    """The chains one after the other, each on all threads.
+
+    Only the best state is kept: a chain that has fallen behind leaves its history and its draws. An
+    interrupt ends the chains, keeps those that were run, and is the reason of them all.
+    """
+    done: list[tuple[int, Run]] = []
+    for seed in seeds:
+        try:
+            done.append((seed, one(seed)))
+        except KeyboardInterrupt:  # before this chain's first sweep was whole
+            if not done:
+                raise
+            return [(s, replace(run, reason=INTERRUPTED)) for s, run in done]
+        best = max(done, key=lambda pair: level(pair[1].history))[1]
+        if done[-1][1].reason == INTERRUPTED:
+            return [(s, replace(_in_place(run, best), reason=INTERRUPTED)) for s, run in done]
+        done = [(s, _in_place(run, best)) for s, run in done]
+    return done
+
+
+def _in_place(run: Run, best: Run) -> Run:
+    """The run with the best one's state, but for its own draws."""
+    return replace(run, state=replace(best.state, draws=run.state.draws))
