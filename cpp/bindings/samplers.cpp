@@ -16,14 +16,12 @@
 #include "dcomp/gibbs.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
 #include "dcomp/tree_layout.hpp"
+#include "tokens.hpp"
 #include "tree.hpp"
 
 namespace dcomp::bindings {
 
 namespace {
-
-using Numbers = Vector<const double>;
-using Maybe = std::optional<Numbers>;
 
 const double* data_or_null(const Maybe& values, std::int64_t size, const char* rule) {
   if (!values) return nullptr;
@@ -53,13 +51,6 @@ struct Prior3 {
   }
   const TreeView* tree_view() const { return tree == nullptr ? nullptr : &tree->view(); }
 };
-
-void require_blocks(const Vector<const std::int32_t>& block, std::int64_t J,
-                    std::int64_t n_blocks) {
-  require(static_cast<std::int64_t>(block.shape(0)) == J, "block must hold J numbers");
-  for (std::int64_t j = 0; j < J; ++j)
-    require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
-}
 
 double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, AlphaOrTree alpha,
               Maybe beta, Maybe rho, Maybe exposure, Matrix<const std::int32_t> c_in,
@@ -163,27 +154,22 @@ void tree_means(Matrix<const std::int32_t> c, const TreePrior& tree, Matrix<floa
 // The tokens of a corpus with the counts of an assignment. The counts follow the assignment that
 // was last counted or swept; Python keeps track of which one that is. With a tree, components are
 // numbered by its nodes outside and by the places of its layout inside.
-class CollapsedSampler {
+class CollapsedSampler : public TokenSampler {
  public:
   CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
                    std::int64_t K, int n_parts, bool sparse, const TreePrior* tree)
-      : corpus_(corpus) {
-    const CsrView& W = nb::cast<Corpus&>(corpus_).W();
-    require_blocks(block, W.n_features, n_blocks);
+      : TokenSampler(corpus, block, n_blocks) {
     require(K >= 1 && K < 65536, "K must lie in [1, 65535] for collapsed sampling");
-    require(n_parts >= 1, "n_parts must be at least 1");
-    cells_ = std::make_unique<TokenCells>(W, n_parts);
+    cut(n_parts);
     K_ = K;
     if (tree != nullptr) {
       require(tree->K() == K && !sparse, "a tree must have K nodes, and its counts are dense");
-      layout_ = std::make_unique<TreeLayout>(tree->tree(), W.n_docs);
+      layout_ = std::make_unique<TreeLayout>(tree->tree(), cells_->n_docs());
       K = layout_->n_places();
       require(K < 65536, "a tree of so many nodes is too large for collapsed sampling");
     }
     counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, K, sparse);
   }
-
-  std::int64_t n_tokens() const { return cells_->n_tokens(); }
 
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
     require_tokens(z.shape(0));
@@ -192,17 +178,17 @@ class CollapsedSampler {
 
   void start_from(std::uint64_t seed, Matrix<const float> scores, Matrix<const float> Theta,
                   Vector<std::uint16_t> z, int n_threads) {
-    const CsrView& W = nb::cast<Corpus&>(corpus_).W();
     const std::int64_t K = K_;
     require_tokens(z.shape(0));
-    require(static_cast<std::int64_t>(scores.shape(0)) == W.n_docs &&
+    require(static_cast<std::int64_t>(scores.shape(0)) == cells_->n_docs() &&
                 static_cast<std::int64_t>(scores.shape(1)) == K,
             "scores must be (n_docs, K)");
-    require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
+    require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
                 static_cast<std::int64_t>(Theta.shape(1)) >= K,
             "Theta must be (n_features, K or more)");
+    const CsrView& counts = W();
     nb::gil_scoped_release release;
-    start_assignment_from(seed, W, *cells_, rows(scores), padded_rows(Theta, K), z.data(),
+    start_assignment_from(seed, counts, *cells_, rows(scores), padded_rows(Theta, K), z.data(),
                           std::max(n_threads, 1));
   }
 
@@ -312,17 +298,6 @@ class CollapsedSampler {
                                         std::max(n_threads, 1));
   }
 
-  void entries(Vector<std::int64_t> out) {
-    require_tokens(out.shape(0));
-    cells_->entries(nb::cast<Corpus&>(corpus_).W(), out.data());
-  }
-
-  void in_entry_order(Vector<const std::uint16_t> z, Vector<std::uint16_t> out) {
-    require_tokens(z.shape(0));
-    require_tokens(out.shape(0));
-    cells_->in_entry_order(nb::cast<Corpus&>(corpus_).W(), z.data(), out.data());
-  }
-
  private:
   // The component of a column of the counts.
   const std::int32_t* columns() const { return layout_ ? layout_->node().data() : nullptr; }
@@ -343,17 +318,8 @@ class CollapsedSampler {
       counts.visit(row,
                    [&](std::int64_t k, std::int32_t count) { out[row * K_ + column(k)] = count; });
   }
-  void require_tokens(std::size_t size) const {
-    require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
-  }
-  void require_gamma(const Numbers& gamma) const {
-    require(static_cast<std::int64_t>(gamma.shape(0)) == cells_->n_features(),
-            "gamma must hold J numbers");
-  }
 
-  nb::object corpus_;
   std::int64_t K_ = 0;
-  std::unique_ptr<TokenCells> cells_;
   std::unique_ptr<CollapsedCounts> counts_;
   std::unique_ptr<TreeLayout> layout_;
 };
@@ -383,12 +349,12 @@ void define_samplers(nb::module_& m) {
         nb::arg("exposure").noconvert().none(), nb::arg("n_threads"));
   m.def("tree_means", &tree_means, nb::arg("c").noconvert(), nb::arg("tree"),
         nb::arg("out").noconvert(), nb::arg("n_threads"));
-  nb::class_<CollapsedSampler>(m, "CollapsedSampler")
+  nb::class_<CollapsedSampler> sampler(m, "CollapsedSampler");
+  sampler
       .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int, bool,
                     const TreePrior*>(),
            nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
            nb::arg("n_parts"), nb::arg("sparse"), nb::arg("tree").none() = nb::none())
-      .def_prop_ro("n_tokens", &CollapsedSampler::n_tokens)
       .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("start_from", &CollapsedSampler::start_from, nb::arg("seed"),
            nb::arg("scores").noconvert(), nb::arg("Theta").noconvert(), nb::arg("z").noconvert(),
@@ -409,10 +375,8 @@ void define_samplers(nb::module_& m) {
       .def("log_moments", &CollapsedSampler::log_moments, nb::arg("gamma").noconvert(),
            nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
            nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
-           nb::arg("n_threads"))
-      .def("entries", &CollapsedSampler::entries, nb::arg("entry").noconvert())
-      .def("in_entry_order", &CollapsedSampler::in_entry_order, nb::arg("z").noconvert(),
-           nb::arg("out").noconvert());
+           nb::arg("n_threads"));
+  define_tokens(sampler);
 }
 
 }  // namespace dcomp::bindings

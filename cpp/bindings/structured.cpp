@@ -8,17 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "corpus.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/structured.hpp"
+#include "tokens.hpp"
 
 namespace dcomp::bindings {
 
 namespace {
-
-using Numbers = Vector<const double>;
-using Maybe = std::optional<Numbers>;
 
 RowKind kind_of(const std::string& name) {
   constexpr const char* names[kRowKinds] = {"fixed", "shared", "document", "phi", "document-phi"};
@@ -29,19 +26,13 @@ RowKind kind_of(const std::string& name) {
 
 // The tokens of a corpus with the counts of an assignment to pairs of leaf and node. The counts
 // follow the assignment that was last counted or swept; Python keeps track of which one that is.
-class StructuredSampler {
+class StructuredSampler : public TokenSampler {
  public:
   StructuredSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
                     const std::string& kind, Vector<const std::int32_t> leaf,
                     Vector<const std::int32_t> node, std::int64_t K, std::int64_t H,
                     std::optional<Vector<const std::int32_t>> parent, int n_parts)
-      : corpus_(corpus) {
-    const CsrView& W = nb::cast<Corpus&>(corpus_).W();
-    require(static_cast<std::int64_t>(block.shape(0)) == W.n_features, "block must hold J numbers");
-    for (std::int64_t j = 0; j < W.n_features; ++j)
-      require(block.data()[j] >= 0 && block.data()[j] < n_blocks,
-              "block must lie in [0, n_blocks)");
-    require(n_parts >= 1, "n_parts must be at least 1");
+      : TokenSampler(corpus, block, n_blocks) {
     require(leaf.shape(0) == node.shape(0), "pairs must have a leaf and a node each");
     const RowKind rows = kind_of(kind);
     require(!is_stick(rows) || parent.has_value(), "a tree needs parents");
@@ -51,12 +42,10 @@ class StructuredSampler {
     const auto P = static_cast<std::int64_t>(leaf.shape(0));
     const char* problem = check_structure(leaf.data(), node.data(), P, K, H, parents);
     require(*problem == '\0', problem);
-    cells_ = std::make_unique<TokenCells>(W, n_parts);
+    cut(n_parts);
     layout_ = std::make_unique<StructureLayout>(rows, leaf.data(), node.data(), P, K, H, parents);
     counts_ = std::make_unique<StructuredCounts>(*cells_, block.data(), n_blocks, *layout_);
   }
-
-  std::int64_t n_tokens() const { return cells_->n_tokens(); }
 
   // Pairs drawn for every token: an even leaf, then one of its nodes evenly.
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
@@ -177,17 +166,6 @@ class StructuredSampler {
                              data(exposure), std::max(n_threads, 1));
   }
 
-  void entries(Vector<std::int64_t> out) {
-    require_tokens(out.shape(0));
-    cells_->entries(nb::cast<Corpus&>(corpus_).W(), out.data());
-  }
-
-  void in_entry_order(Vector<const std::uint16_t> z, Vector<std::uint16_t> out) {
-    require_tokens(z.shape(0));
-    require_tokens(out.shape(0));
-    cells_->in_entry_order(nb::cast<Corpus&>(corpus_).W(), z.data(), out.data());
-  }
-
  private:
   static bool holds(const Maybe& values, std::int64_t size) {
     return values && static_cast<std::int64_t>(values->shape(0)) == size;
@@ -201,16 +179,7 @@ class StructuredSampler {
     for (std::int64_t row = 0; row < counts.n_rows; ++row)
       std::copy_n(counts.dense + row * counts.stride, counts.K, out + row * counts.K);
   }
-  void require_tokens(std::size_t size) const {
-    require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
-  }
-  void require_gamma(const Numbers& gamma) const {
-    require(static_cast<std::int64_t>(gamma.shape(0)) == cells_->n_features(),
-            "gamma must hold J numbers");
-  }
 
-  nb::object corpus_;
-  std::unique_ptr<TokenCells> cells_;
   std::unique_ptr<StructureLayout> layout_;
   std::unique_ptr<StructuredCounts> counts_;
 };
@@ -218,14 +187,14 @@ class StructuredSampler {
 }  // namespace
 
 void define_structured(nb::module_& m) {
-  nb::class_<StructuredSampler>(m, "StructuredSampler")
+  nb::class_<StructuredSampler> sampler(m, "StructuredSampler");
+  sampler
       .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, const std::string&,
                     Vector<const std::int32_t>, Vector<const std::int32_t>, std::int64_t,
                     std::int64_t, std::optional<Vector<const std::int32_t>>, int>(),
            nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("kind"),
            nb::arg("leaf").noconvert(), nb::arg("node").noconvert(), nb::arg("K"), nb::arg("H"),
            nb::arg("parent").noconvert().none(), nb::arg("n_parts"))
-      .def_prop_ro("n_tokens", &StructuredSampler::n_tokens)
       .def("start", &StructuredSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("count", &StructuredSampler::count, nb::arg("z").noconvert())
       .def("sweep", &StructuredSampler::sweep, nb::arg("z").noconvert(),
@@ -243,10 +212,8 @@ void define_structured(nb::module_& m) {
       .def("log_moments", &StructuredSampler::log_moments, nb::arg("gamma").noconvert(),
            nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
            nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
-           nb::arg("n_threads"))
-      .def("entries", &StructuredSampler::entries, nb::arg("entry").noconvert())
-      .def("in_entry_order", &StructuredSampler::in_entry_order, nb::arg("z").noconvert(),
-           nb::arg("out").noconvert());
+           nb::arg("n_threads"));
+  define_tokens(sampler);
 }
 
 }  // namespace dcomp::bindings
