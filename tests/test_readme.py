@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import dcomp
 from dcomp import registry
 from dcomp.cli.main import main
 
@@ -31,9 +32,15 @@ def test_the_table_is_the_registry():
     assert inside.group(1) == registry.markdown_table()
 
 
+@pytest.fixture(scope="module")
+def documents():
+    return dcomp.data.docstrings()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
+def test_python_blocks_run(page, documents, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dcomp.data, "docstrings", lambda: documents)  # it takes longer than a fit
     namespace = {"__name__": "__main__"}
     found = list(blocks(page, "python"))
     assert found
