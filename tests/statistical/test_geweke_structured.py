@@ -2,7 +2,7 @@
 
 As tests/statistical/test_geweke.py, but a corpus is swept on its own, since corpora laid side by
 side would share Υ. Shapes reach every path of the kernel: internal nodes within one vector and
-beyond it, leaves beyond one vector, a mask that is no tree. False alarms: 1e-4 for each of the 13
+beyond it, leaves beyond one vector, a mask that is no tree. False alarms: 1e-4 for each of the 15
 tests that must pass, with fixed seeds; a sampler of a slightly wrong model must fail by the same,
 and with 400 replicates does so below 1e-30.
 """
@@ -20,6 +20,7 @@ from dcomp.reference.sampler_tests import compare, together
 
 ALARM = 1e-4
 SMALL = Structure.from_parents([4, 4, 5, -1, 5, -1])  # ((0, 1), 2) and 3 alone
+LEVELS = Structure.from_parents([4, 4, 5, 6, 5, 6, -1])  # (((0, 1), 2), 3): three above one another
 # 20 leaves below 19 nodes: each node above the next, and a leaf at every one.
 CHAIN = Structure.from_parents([*range(20, 39), 38, -1, *range(20, 38)])
 CROSSED = Structure.from_mask([[1, 0, 0, 1, 0], [0, 1, 0, 1, 1], [0, 0, 1, 0, 1]])
@@ -119,6 +120,8 @@ def rounds(model, sampled, rng, n_replicates, n_rounds=2, n_sweeps=4):
 CASES = [
     *((kind, leaves, SMALL) for kind in ("shared", "phi", "document", "document-phi")
       for leaves in ("DM", "CGP")),
+    ("phi", "DM", LEVELS),
+    ("document-phi", "GP", LEVELS),
     ("phi", "GP", CHAIN),
     ("document-phi", "DM", CHAIN),
     ("shared", "GP", CHAIN),
