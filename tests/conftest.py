@@ -11,6 +11,12 @@ import pytest
 import dcomp
 
 
+@pytest.hookimpl(optionalhook=True)  # plain `pytest` needs no xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """For `-n auto`: fits use threads too, so that more processes soon only take memory."""
+    return min(os.cpu_count() or 1, 4)
+
+
 @pytest.fixture(scope="session")
 def planted() -> tuple[dcomp.Counts, np.ndarray]:
     """300 documents of about 60 words from three components that share few words, and their Θ."""

@@ -24,6 +24,7 @@ class Outcome:
 def run(capsys, tmp_path, monkeypatch):
     """Run a command in this process, in a fresh folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # a narrow terminal's lines would be folded
 
     def call(*words):
         code = main([str(word) for word in words])
