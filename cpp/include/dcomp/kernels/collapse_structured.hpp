@@ -76,6 +76,7 @@ class StructuredWalk {
     for (const TokenCells::Run* run = cell_.first; run != cell_.last; ++run) {
       begin_run(*run);
       for (std::int64_t t = run->begin; t < run->end; ++t) {
+        if (t + kAhead < cell_.last[-1].end) fetch(t + kAhead);
         document_ = pass_.document[t];
         const std::int32_t old = pass_.code[t];
         move(old, -1);
@@ -91,7 +92,16 @@ class StructuredWalk {
   std::int32_t* leaves() const { return pass_.C + document_ * at_.padded_leaves; }
   std::int32_t* rows() const { return pass_.S + document_ * pass_.stride; }
 
+  // Asks for the rows of a document that will be wanted soon.
+  [[gnu::always_inline]] void fetch(std::int64_t t) const {
+    const std::int64_t i = pass_.document[t];
+    prefetch_row(pass_.C + i * at_.padded_leaves, at_.padded_leaves);
+    if constexpr (is_per_document(kind)) prefetch_row(pass_.S + i * pass_.stride, pass_.stride);
+  }
+
   void begin_run(const TokenCells::Run& run) {
+    if (&run + kRunsAhead < cell_.last && pass_.Theta == nullptr)
+      prefetch_row(pass_.n + (&run)[kRunsAhead].feature * at_.padded_nodes, at_.padded_nodes);
     const std::int64_t j = run.feature, g = pass_.block[j];
     if (pass_.Theta != nullptr) {
       for (std::int64_t h = 0; h < at_.padded_nodes; h += V::size)
