@@ -53,7 +53,7 @@ class Peer:
             words = np.repeat(counts.indices[first:last], counts.data[first:last])
             if len(words):
                 self.model.add_doc([names[j] for j in words])
-        self.model.train(0)
+        self.model.train(0, workers=1)
 
     def sweep(self) -> None:
         self.model.train(1, workers=1)
