@@ -145,6 +145,29 @@ def test_outputs_belong_together(counts):
         assert np.isfinite(model.score(counts))
 
 
+def test_draws_of_other_seeds_are_others(counts):
+    """With one leaf the scores of nodes are Υ itself, and every seed has its own."""
+    for kind in ("shared", "document-phi"):
+        fit = small(tree=[-1, 0], structure=kind).fit(counts).fit_
+        draws = [fit.draw(seed=seed).scores for seed in (0, 1, 2)]
+        assert len({draw.tobytes() for draw in draws}) == 3
+        assert np.array_equal(fit.draw(seed=1).scores, draws[1])
+
+
+def test_options_of_a_search_are_heard():
+    counts = plant("phi")[0]
+    options = {"n_components": 6, "gamma": 0.03, "max_iter": 40, "structure": "phi"}
+    free = small(**options).fit(counts)
+    assert free.structure_.n_nodes > 7
+    tight = small(**options, max_nodes=7, psi=(2.0, 3.0), search_at=5).fit(counts)
+    assert tight.structure_.n_nodes == 7
+    assert tight.fit_.model.scores.psi[6].tolist() == [2.0, 3.0]
+    assert tight.fit_.algorithm.grow.at == 5
+    assert tight.fit_.algorithm.anneal == 4
+    before = small(**options, burn_in=30, search_at=30).fit(counts).fit_
+    assert before.model.structure.n_nodes > 7
+
+
 def test_leaves_are_a_flat_fit(counts):
     fit = small(tree=TREE, structure="shared").fit(counts).fit_
     leaves = fit.as_leaves()

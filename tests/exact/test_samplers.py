@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from dcomp import _core
 from dcomp.data import Counts
@@ -20,24 +19,11 @@ from dcomp.inference import CollapsedGibbs, Gibbs
 from dcomp.inference.base import State
 from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 from dcomp.reference import gibbs as reference
-from dcomp.reference.enumeration import Posterior
+from dcomp.reference.enumeration import Posterior, chi_square_p, token_order
 
 ALARM = 1e-4
 W = np.array([[2, 0, 1], [0, 2, 0], [1, 1, 0]])
 FEW = np.array([[2, 0, 1], [0, 1, 0], [1, 0, 0]])  # for four components
-
-
-def chi_square_p(observed: np.ndarray, expected: np.ndarray) -> float:
-    """p-value of a multinomial fit; cells that expect fewer than 8 are put together."""
-    order = np.argsort(expected)
-    observed, expected = observed[order], expected[order]
-    small = int(np.searchsorted(np.cumsum(expected), 8.0)) + 1 if expected[0] < 8 else 0
-    small = max(small, int((expected < 8).sum()))
-    if small > 1:
-        observed = np.r_[observed[:small].sum(), observed[small:]]
-        expected = np.r_[expected[:small].sum(), expected[small:]]
-    statistic = ((observed - expected) ** 2 / expected).sum()
-    return float(chi2.sf(statistic, len(expected) - 1))
 
 
 def make(key, layout):
@@ -77,19 +63,6 @@ def invariance(model, observed, sweep, n_draws=12_000):
         c, n = sweep(posterior.assignments[which], *posterior.tables[which], draw)
         hits[index[posterior.key(c, n)]] += 1
     return chi_square_p(hits, n_draws * np.array(list(expected.values())))
-
-
-def token_order(sampler, observed):
-    """For each token of the native order, its place in the reference's."""
-    entry = np.empty(sampler.n_tokens, dtype=np.int64)
-    sampler.entries(entry)
-    starts = np.r_[0, np.cumsum(observed.counts.data)[:-1]]
-    used = np.zeros(len(starts), dtype=int)
-    order = np.empty(len(entry), dtype=int)
-    for token, e in enumerate(entry):
-        order[token] = starts[e] + used[e]
-        used[e] += 1
-    return order
 
 
 def token_sweep(model, observed, sparse=False):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
@@ -17,6 +16,7 @@ from dcomp.inference import CollapsedGibbs
 from dcomp.models import MODELS, Observations, Structure, Structured
 from dcomp.reference import enumeration
 from dcomp.reference import structured as reference
+from dcomp.reference.enumeration import chi_square_p, token_order
 from dcomp.reference.gibbs import Tokens
 
 ALARM = 1e-4
@@ -54,33 +54,9 @@ def observe(leaves, layout="plain", table=W):
     return Observations.build(Counts.from_matrix(table, blocks=blocks), exposure)
 
 
-def chi_square_p(observed, expected):
-    order = np.argsort(expected)
-    observed, expected = observed[order], expected[order]
-    small = int(np.searchsorted(np.cumsum(expected), 8.0)) + 1 if expected[0] < 8 else 0
-    small = max(small, int((expected < 8).sum()))
-    if small > 1:
-        observed = np.r_[observed[:small].sum(), observed[small:]]
-        expected = np.r_[expected[:small].sum(), expected[small:]]
-    return float(chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
-
-
-def native_order(sampler, observed):
-    """For each token of the native order, its place in the reference's."""
-    entry = np.empty(sampler.n_tokens, dtype=np.int64)
-    sampler.entries(entry)
-    starts = np.r_[0, np.cumsum(observed.counts.data)[:-1]]
-    used = np.zeros(len(starts), dtype=int)
-    order = np.empty(len(entry), dtype=int)
-    for token, e in enumerate(entry):
-        order[token] = starts[e] + used[e]
-        used[e] += 1
-    return order
-
-
 def native_sweep(model, observed):
     sampler = CollapsedGibbs().sampler(model, observed)
-    order = native_order(sampler, observed)
+    order = token_order(sampler, observed)
 
     def sweep(z, seed):
         z = z[order].astype(np.uint16)

@@ -195,7 +195,9 @@ def _draw_scores(
     _core.draw_scores(counts, *prior, scores, seed, sweep, n_threads)
     if not isinstance(model, Structured):
         return scores
-    rng = np.random.Generator(np.random.Philox(key=[seed, (sweep << 8) | _STRUCTURE]))
+    # In 64 bits each: as plain numbers large seeds would become floats, and all of them one.
+    key = np.array([seed, (sweep << 8) | _STRUCTURE], dtype=np.uint64)
+    rng = np.random.Generator(np.random.Philox(key=key))
     upsilon = model.scores.rows.draw(extra["structure_counts"], rng)
     out = room(c.shape)
     out[:] = model.scores.node_scores(scores, upsilon)

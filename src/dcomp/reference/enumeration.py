@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
+from scipy.stats import chi2
 
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
@@ -65,3 +66,33 @@ class Posterior:
         for (c, n), p in zip(self.tables, self.p, strict=True):
             out[self.key(c, n)] = out.get(self.key(c, n), 0.0) + float(p)
         return out
+
+
+def chi_square_p(observed: FloatArray, expected: FloatArray) -> float:
+    """p-value of a multinomial fit; cells that expect fewer than 8 are put together.
+
+    >>> chi_square_p(np.array([48.0, 52.0]), np.array([50.0, 50.0])) > 0.5
+    True
+    """
+    order = np.argsort(expected)
+    observed, expected = observed[order], expected[order]
+    small = int(np.searchsorted(np.cumsum(expected), 8.0)) + 1 if expected[0] < 8 else 0
+    small = max(small, int((expected < 8).sum()))
+    if small > 1:
+        observed = np.r_[observed[:small].sum(), observed[small:]]
+        expected = np.r_[expected[:small].sum(), expected[small:]]
+    statistic = ((observed - expected) ** 2 / expected).sum()
+    return float(chi2.sf(statistic, len(expected) - 1))
+
+
+def token_order(sampler: Any, observed: Observations) -> IntArray:
+    """For each token of a native sampler's order, its place in that of `Tokens`."""
+    entry = np.empty(sampler.n_tokens, dtype=np.int64)
+    sampler.entries(entry)
+    starts = np.r_[0, np.cumsum(observed.counts.data)[:-1]]
+    used = np.zeros(len(starts), dtype=np.int64)
+    order = np.empty(len(entry), dtype=np.int64)
+    for token, e in enumerate(entry):
+        order[token] = starts[e] + used[e]
+        used[e] += 1
+    return order
