@@ -88,7 +88,7 @@ def one(kind: str, seed: int, n_chains: int) -> dict:
         for K in (6, 9)
     }  # fmt: skip
     return {
-        "given": edges_right(max(given.fit_.endings, key=lambda e: e.level), planted),
+        "given": edges_right(max(given.fit_.endings, key=lambda e: e.value), planted),
         "chains": [edges_right(ending, planted) for ending in given.fit_.endings],
         "seconds": seconds,
         "groups": groups_right(searched, planted),

@@ -21,7 +21,6 @@ _MODES = {
     "collapse": ("collapsed-gibbs",),
     "laplace": ("laplace",),
 }
-_POINT_ESTIMATES = ("map", "ml")
 _DEFAULT_ORDER = ("mean-field", "collapsed-gibbs", "laplace")
 
 
@@ -68,10 +67,12 @@ def algorithm_name(model: str, algorithm: str = "auto") -> str:
 def check(model: Model, algorithm: Algorithm) -> None:
     """An error unless this pair exists."""
     algorithm_name(model_key(model.key), algorithm.name)
-    if getattr(model.scores, "is_flat", False) and algorithm.name not in _POINT_ESTIMATES:
+    if not model.scores.capabilities.proper and algorithm.estimates == "posterior":
+        able = [name for name, kind in ALGORITHMS.items() if kind.estimates != "posterior"]
+        own = [name for name in supported()[model.key] if name in able]
         raise UnsupportedCombination(
             f"beta = 0 is no prior, which {algorithm.name} cannot do without; "
-            f"{' and '.join(_POINT_ESTIMATES)} can"
+            f"{' and '.join(own)} can"
         )
 
 

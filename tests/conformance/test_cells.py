@@ -12,7 +12,7 @@ from scipy import sparse
 import dcomp
 from dcomp import evaluate, registry
 from dcomp.inference import ALGORITHMS
-from dcomp.result.fitting import level
+from dcomp.result.fitting import chain_value
 
 # Of structured components, one of each way to have a Υ and of each prior of leaves.
 STRUCTURED = ("ST shared DM search", "ST phi GP", "ST document CGP", "ST document-phi DM")
@@ -233,8 +233,8 @@ def test_the_algorithm_object_is_the_named_one(key, algorithm, planted):
 def test_several_chains_keep_the_best(key, algorithm, planted):
     fitted = make(key, algorithm, n_chains=3).fit(planted[0]).fit_
     assert len(fitted.chains) == 3
-    ends = [level(chain.rows) for chain in fitted.chains]
-    assert level(fitted.history.rows) == max(ends)
+    ends = [chain_value(chain.rows) for chain in fitted.chains]
+    assert chain_value(fitted.history.rows) == max(ends)
     assert len(set(ends)) == 3
     alone = make(key, algorithm, random_state=fitted.seed).fit(planted[0]).fit_
     assert same(alone, fitted)

@@ -110,7 +110,7 @@ def test_a_search_goes_on_after_a_load(tmp_path):
         )
         assert np.array_equal(again.Theta, whole.Theta)
         assert again.model == whole.model
-        assert np.array_equal(again.state.extra["moves"], whole.state.extra["moves"])
+        assert np.array_equal(again.state.carried.moves, whole.state.carried.moves)
     flat = whole.model.with_structure(Structure.flat(6))
     early = dcomp.fit(counts, flat, whole.algorithm, max_iter=8)
     dcomp.save(early, tmp_path / "early.dcomp")

@@ -74,7 +74,7 @@ def token_sweep(model, observed, sparse=False):
         z = z[order].astype(np.uint16)
         sampler.count(z)
         sampler.sweep(model, z, seed, 1, 1)
-        read = sampler.read(model)
+        read = sampler.counts(model)
         return read.c, read.n
 
     return sweep

@@ -62,8 +62,8 @@ def native_sweep(model, observed):
         z = z[order].astype(np.uint16)
         sampler.count(z)
         sampler.sweep(model, z, seed, 1, 1)
-        read = sampler.read(model)
-        return read.extra["leaf_counts"], read.extra["structure_counts"], read.n
+        read = sampler.counts(model)
+        return read.carried.leaf_counts, read.carried.structure_counts, read.n
 
     return sweep
 
@@ -170,8 +170,8 @@ def test_the_objective_is_the_log_joint(kind, leaves):
     assert info.objective == pytest.approx(expected, abs=1e-9)
     whole = algorithm.finish(observed, state)
     np.testing.assert_array_equal(whole.n, counted.n)
-    np.testing.assert_array_equal(whole.extra["leaf_counts"], counted.leaves(model))
-    np.testing.assert_array_equal(whole.extra["structure_counts"], counted.rows(model))
+    np.testing.assert_array_equal(whole.carried.leaf_counts, counted.leaves(model))
+    np.testing.assert_array_equal(whole.carried.structure_counts, counted.rows(model))
     np.testing.assert_array_equal(whole.c.sum(axis=0), counted.n.sum(axis=0))
 
 
@@ -189,8 +189,8 @@ def test_a_long_run_forgets_its_start(kind):
     for sweep in range(15_000):
         sampler.sweep(model, z, 11, sweep, 1)
         if sweep % 10 == 9:
-            read = sampler.read(model)
-            table = (read.extra["leaf_counts"], read.extra["structure_counts"], read.n)
+            read = sampler.counts(model)
+            table = (read.carried.leaf_counts, read.carried.structure_counts, read.n)
             hits[index[posterior.key(*table)]] += 1
     assert chi_square_p(hits, hits.sum() * np.array(list(expected.values()))) > 1e-5
 
@@ -222,13 +222,13 @@ def test_sampled_scores_are_those_of_the_posterior():
 
 def check_given_loadings(kind, leaves):
     from dcomp.inference.mean_field import Weights
-    from dcomp.inference.structured_scores import sample_structured_scores, with_given_rows
+    from dcomp.inference.structured_scores import sample_structured_scores
 
     model, observed = build(kind, leaves), observe(leaves, "exposure")
     rng = np.random.default_rng(0)
     Theta = rng.dirichlet(np.ones(3), size=3).T
     upsilon = model.scores.rows.mean(np.zeros((1, model.scores.rows.width)))[0]
-    given = with_given_rows(model, upsilon)
+    given = model.with_given_upsilon(upsilon)
     tokens = Tokens.of(observed.counts)
     H, structure = model.n_components, model.structure
     expected = np.zeros((3, H))

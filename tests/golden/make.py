@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import dcomp
-from dcomp.inference.draws import KINDS
+from dcomp.inference.keep import KINDS
 from dcomp.result.storage import VERSION
 
 
@@ -21,6 +21,8 @@ def main() -> None:
         dcomp.GaP(3, verbose=0),
         dcomp.DCA(3, model="CGP", max_iter=20, n_chains=2, n_draws=3, draws_of=KINDS, verbose=0),
         dcomp.CTM(3, verbose=0),
+        dcomp.PLSA(3, held_out=0.2, verbose=0),  # carries a schedule
+        dcomp.NMF(3, verbose=0),  # carries a momentum
         dcomp.TreeDCA(2, 2, grow_to=5, grow_at=5, max_iter=20, verbose=0),
         dcomp.StructuredDCA(
             tree=[3, 3, 4, 4, -1],
@@ -32,7 +34,7 @@ def main() -> None:
         ),
     ):
         fitted = model.fit(counts).fit_
-        path = Path(__file__).parent / f"v{VERSION}-{fitted.model.key}.dcomp"
+        path = Path(__file__).parent / f"v{VERSION}-{type(model).__name__}.dcomp"
         dcomp.save(fitted, path)
         expected = {
             "model": fitted.model.key,

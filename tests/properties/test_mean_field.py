@@ -16,12 +16,6 @@ import dcomp
 from dcomp import registry
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
-from dcomp.inference.hyper import (
-    dirichlet_alpha,
-    dirichlet_objective,
-    gamma_objective,
-    gamma_parameters,
-)
 from dcomp.inference.mean_field import MeanField, Weights, fold_in
 from dcomp.models import (
     MODELS,
@@ -31,6 +25,12 @@ from dcomp.models import (
     Observations,
     Tree,
     TreeMultinomial,
+)
+from dcomp.models.learning import (
+    dirichlet_alpha,
+    dirichlet_objective,
+    gamma_objective,
+    gamma_parameters,
 )
 
 MEAN_FIELD = [key for key, names in registry.supported().items() if "mean-field" in names]
@@ -49,6 +49,10 @@ def build(key, K, alpha=0.3, gamma=0.5, learn=False):
     if key == "GP":
         options |= {"beta": 0.7, "learn_beta": learn}
     return MODELS[key].build(K, alpha=alpha, gamma=gamma, **options)
+
+
+def gamma_step(scores, mean_log, mean):
+    return gamma_parameters(scores.alpha, scores.beta, scores.learned, mean_log, mean)
 
 
 def objectives(model, observed, algorithm, sweeps, threads=1):
@@ -216,7 +220,7 @@ def test_dirichlet_step_never_lowers(alpha, mean_log):
 def test_gamma_step_never_lowers(alpha, beta, mean, gap, learn):
     scores = GammaScores.build(1, alpha, beta, learn_alpha=learn[0], learn_beta=learn[1])
     moments = (np.array([np.log(mean) - gap]), np.array([mean]))  # Jensen: E log < log E
-    changes, _ = gamma_parameters(scores, *moments)
+    changes, _ = gamma_step(scores, *moments)
     new = {"alpha": scores.alpha, "beta": scores.beta} | changes
     before = gamma_objective(scores.alpha, scores.beta, *moments)[0]
     after = gamma_objective(new["alpha"], new["beta"], *moments)[0]
@@ -231,7 +235,9 @@ def test_hyper_steps_find_the_maximum():
     assert not capped
     draws = rng.gamma([0.5, 3.0], 1 / np.array([2.0, 0.1]), size=(20000, 2))
     scores = GammaScores.build(2, 1.0, 1.0, learn_alpha=True, learn_beta=True)
-    changes, limits = gamma_parameters(scores, np.log(draws).mean(axis=0), draws.mean(axis=0))
+    changes, limits = gamma_parameters(
+        scores.alpha, scores.beta, scores.learned, np.log(draws).mean(axis=0), draws.mean(axis=0)
+    )
     np.testing.assert_allclose(changes["alpha"], [0.5, 3.0], rtol=0.05)
     np.testing.assert_allclose(changes["beta"], [2.0, 0.1], rtol=0.05)
     assert limits == ()
@@ -239,7 +245,9 @@ def test_hyper_steps_find_the_maximum():
 
 def test_the_cap_is_reported():
     scores = GammaScores.build(1, 1.0, 1.0, learn_alpha=True, learn_beta=True)
-    changes, limits = gamma_parameters(scores, np.array([np.log(3.0) - 1e-6]), np.array([3.0]))
+    changes, limits = gamma_parameters(
+        scores.alpha, scores.beta, scores.learned, np.array([np.log(3.0) - 1e-6]), np.array([3.0])
+    )
     assert changes["alpha"][0] == 5.0
     assert limits == ("alpha",)
 

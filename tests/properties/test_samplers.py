@@ -19,7 +19,7 @@ from scipy.stats import chi2
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Gibbs
-from dcomp.inference.sampling import score_weights
+from dcomp.inference.token_samplers import score_weights
 from dcomp.models import MODELS, Observations
 from dcomp.reference.enumeration import Posterior
 

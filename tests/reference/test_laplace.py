@@ -19,7 +19,6 @@ from dcomp.inference.laplace import (
     _laplace,
     _Part,
     laplace_fold_in,
-    learn_normal,
 )
 from dcomp.inference.mean_field import Weights
 from dcomp.models import LogisticNormal, LogisticNormalScores, Observations
@@ -253,6 +252,11 @@ def expected_log_normal(mu0, Sigma0, documents):
     )
 
 
+def learn(model, stats):
+    """Priors as a sweep learns them."""
+    return model.scores.learn_from_modes(stats.eta, stats.S, stats.squares, stats.n_docs)
+
+
 def test_m_step_maximises():
     counts, model, n = corpus(4, 4)
     eta = np.repeat(model.scores.mu0[None], 40, axis=0)
@@ -275,10 +279,10 @@ def test_learning_from_sums_is_the_m_step(shrinkage):
     eta = np.repeat(model.scores.mu0[None], 40, axis=0)
     _, _, stats = native(counts, model, n, eta, 60, 1e-12)
     documents = plain_documents(counts, model, n, eta, max_inner=60, tol=1e-12)
-    learned, capped = learn_normal(model, stats)
+    learned, capped = learn(model, stats)
     mu0, Sigma0 = plain.m_step(documents, model.scores)
-    np.testing.assert_allclose(learned.scores.mu0, mu0, atol=1e-6)
-    np.testing.assert_allclose(learned.scores.Sigma0, Sigma0, atol=1e-6)
+    np.testing.assert_allclose(learned.mu0, mu0, atol=1e-6)
+    np.testing.assert_allclose(learned.Sigma0, Sigma0, atol=1e-6)
     assert capped == ()
 
 
@@ -287,11 +291,11 @@ def test_only_what_is_learned_changes():
     eta = np.repeat(model.scores.mu0[None], 40, axis=0)
     _, _, stats = native(counts, model, n, eta, 5, 1e-9)
     fixed = model.with_scores(learn_mu0=False, learn_Sigma0=False)
-    assert learn_normal(fixed, stats)[0] == fixed
-    only_mean = learn_normal(model.with_scores(learn_Sigma0=False), stats)[0].scores
+    assert learn(fixed, stats)[0] == fixed.scores
+    only_mean = learn(model.with_scores(learn_Sigma0=False), stats)[0]
     assert np.array_equal(only_mean.Sigma0, model.scores.Sigma0)
     assert not np.array_equal(only_mean.mu0, model.scores.mu0)
-    only_spread = learn_normal(model.with_scores(learn_mu0=False), stats)[0].scores
+    only_spread = learn(model.with_scores(learn_mu0=False), stats)[0]
     assert np.array_equal(only_spread.mu0, model.scores.mu0)
     # About the old mean, which is kept: the spread must hold the distance to the documents' mean.
     expected = centred_covariance(stats.S / stats.n_docs)
@@ -303,9 +307,9 @@ def test_a_spread_without_bounds_is_held_and_reported():
         np.zeros((2, 3)), np.zeros(3), 1e9 * centred_covariance(np.eye(3)), 0.0, 0.0, 10, 10
     )
     model = LogisticNormal.build(3, learn_mu0=True, learn_Sigma0=True)
-    learned, capped = learn_normal(model, stats)
+    learned, capped = learn(model, stats)
     assert capped == ("Sigma0",)
-    assert np.linalg.eigvalsh(learned.scores.Sigma0)[-1] == pytest.approx(1e4)
+    assert np.linalg.eigvalsh(learned.Sigma0)[-1] == pytest.approx(1e4)
 
 
 def test_kernel_checks_shapes():

@@ -223,7 +223,7 @@ def test_what_tempering_asks_for():
     counts, *_ = problem(6)
     with pytest.raises(InvalidParameter, match=r"held_out must lie between 0 and 1; got 1.5"):
         dcomp.PLSA(2, held_out=1.5, verbose=0).fit(counts)
-    with pytest.raises(InvalidParameter, match=r"tempered-em has no priors.*alpha = 1.5"):
+    with pytest.raises(InvalidParameter, match=r"tempered-em is maximum.*alpha = 1.5"):
         dcomp.LDA(2, algorithm="tempered-em", alpha=1.5, verbose=0).fit(counts)
     with pytest.raises(InvalidParameter, match="of 3 tokens leaves nothing on one side"):
         dcomp.PLSA(1, held_out=0.001, verbose=0).fit([[1, 2]])

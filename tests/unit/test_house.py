@@ -30,10 +30,11 @@ RANK = {
     "inference": 4,
     "registry": 5,
     "validation": 6,
-    "result": 7,
-    "evaluate": 8,
-    "estimators": 9,
-    "cli": 10,
+    "predict": 7,
+    "result": 8,
+    "evaluate": 9,
+    "estimators": 10,
+    "cli": 11,
 }
 
 

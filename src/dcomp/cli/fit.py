@@ -331,11 +331,6 @@ def was_interrupted(fitted: Fit, n_chains: int, max_iter: int) -> bool:
     return bool(fitted.chains) and (short or len(fitted.chains) < n_chains)
 
 
-def _is_tree(fitted: Fit) -> bool:
-    structure = getattr(fitted.model, "structure", None)
-    return structure is None or structure.parents is not None
-
-
 def default_output(source: Path) -> Path:
     """INPUT's name with .dcomp, in the current folder.
 
@@ -354,7 +349,8 @@ def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
     out = console()
     for line in summary_lines(fitted, counts):
         out.print(line)
-    if getattr(fitted.model.scores, "edges", ()) and _is_tree(fitted):
+    nodes = fitted.model.scores.nodes
+    if nodes is not None and nodes.edges and nodes.parents is not None:
         from dcomp.evaluate import Hierarchy
 
         text = Hierarchy.of(fitted, n=top).text()

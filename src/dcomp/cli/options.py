@@ -9,8 +9,8 @@ import typer
 
 from dcomp import registry
 from dcomp.inference import ALGORITHMS
-from dcomp.inference.draws import DRAW_BUDGET as DRAW_BUDGET
-from dcomp.inference.draws import KINDS as KINDS
+from dcomp.inference.keep import DRAW_BUDGET as DRAW_BUDGET
+from dcomp.inference.keep import KINDS as KINDS
 from dcomp.models import MODELS
 
 # Names come from the registry, so that no help text promises what is not there.

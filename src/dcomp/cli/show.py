@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +103,8 @@ _ENDS = {"limit": "stopped at the limit of sweeps", "callback": "stopped by a ca
 
 def _level_name(fit: Fit) -> str:
     """What chains are compared by."""
-    by_words = not math.isnan(fit.history.rows[-1].comparable)
-    return "log p(words, each given the rest)" if by_words else fit.algorithm.objective_name
+    comparison = type(fit.history.rows[-1]).comparison
+    return fit.algorithm.objective_name if comparison == "objective" else comparison
 
 
 def _objective(fit: Fit, tokens: int) -> str:
@@ -117,7 +116,7 @@ def _objective(fit: Fit, tokens: int) -> str:
 
 
 def _sampling(fit: Fit) -> list[str]:
-    burn_in = getattr(fit.algorithm, "burn_in", 0)
+    burn_in = fit.algorithm.schedule.burn_in
     recorded = recorded_sweeps(fit)
     lines = [f"means over {recorded} recorded sweeps, after a burn-in of {burn_in}"]
     if not recorded:
@@ -148,26 +147,23 @@ def recorded_sweeps(fit: Fit) -> int:
 
 def chain_levels(fit: Fit) -> list[float]:
     """Where each of several chains ended; empty for a single one."""
-    from dcomp.result.fitting import level
+    from dcomp.result.fitting import chain_value
 
-    return [level(chain.rows) for chain in fit.chains]
+    return [chain_value(chain.rows) for chain in fit.chains]
 
 
 def priors(fit: Fit) -> dict[str, FloatArray]:
-    """The priors of the scores by name, arrays of length K; Sigma0 is (K, K)."""
-    scores: Any = fit.model.scores
-    names = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b", "psi")
-    return {name: getattr(scores, name) for name in names if hasattr(scores, name)}
+    """The priors of the scores by name: arrays of length K; Sigma0 is (K, K)."""
+    return {parameter.name: parameter.value for parameter in fit.model.scores.parameters()}
 
 
 def _structure(fit: Fit) -> dict[str, Any] | None:
     """Of ST: leaves, nodes, Υ and the moves of a search."""
-    from dcomp.models import Structured
-
-    model = fit.model
-    if not isinstance(model, Structured):
+    model: Any = fit.model
+    if model.leaf_model is None:
         return None
-    structure, moves = model.structure, fit.state.extra.get("moves")
+    carried: Any = fit.state.carried
+    structure, moves = model.structure, None if carried is None else carried.moves
     return {
         "kind": model.scores.rows.kind,
         "leaves": model.leaf_model.key,
@@ -182,7 +178,7 @@ def _structure(fit: Fit) -> dict[str, Any] | None:
 
 def as_record(fit: Fit, n: int) -> dict[str, Any]:
     """The fit for programs: plain numbers, text and lists."""
-    top, part = top_features(fit, n), shares(fit)
+    top, part, nodes = top_features(fit, n), shares(fit), fit.model.scores.nodes
     return {
         "model": fit.model.key,
         "algorithm": fit.algorithm.name,
@@ -205,7 +201,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "gamma": fit.model.loadings.gamma.tolist(),
         "learned": [*fit.model.scores.learned, *(["gamma"] if fit.model.loadings.learned else [])],
         "negligible_scores": _negligible_record(fit),
-        "parents": getattr(getattr(fit.model, "tree", None), "parents", None),
+        "parents": None if fit.model.leaf_model or not nodes else nodes.parents,
         "structure": _structure(fit),
         "components": [
             {

@@ -16,7 +16,7 @@ from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import announce, progress
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import Algorithm
-from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Model
 from dcomp.result import Fit, TopFeatures, Trace, fit

@@ -14,9 +14,9 @@ from dcomp.errors import UnsupportedCombination
 from dcomp.estimators.dca import DCA
 from dcomp.evaluate import EdgeStability, Hierarchy, edge_stability
 from dcomp.inference import Algorithm
-from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
-from dcomp.models import Model, Tree, TreeMultinomial
+from dcomp.models import Model, Tree
 
 # Of the burn-in. A chain cannot move a topic with all its words to another parent: unless it
 # settles slowly, the tree that it starts with by chance is the one that it ends with.
@@ -124,9 +124,9 @@ class TreeDCA(DCA):
     def tree_(self) -> Tree:
         """The tree of the fit."""
         check_is_fitted(self, "fit_")
-        model = self.fit_.model
-        assert isinstance(model, TreeMultinomial)
-        return model.tree
+        model: Any = self.fit_.model
+        tree: Tree = model.tree
+        return tree
 
     def hierarchy(self, X: Any = None, n: int = 8) -> Hierarchy:
         """The fit as a tree to read: shares and top features of every node, and with the counts X
@@ -151,8 +151,7 @@ class TreeDCA(DCA):
             tree, counts, a1=self.a1, a2=self.a2, b=self.b, gamma=self.gamma
         )
 
-    def _finished(self, algorithm: Algorithm, model: Model) -> Algorithm:
-        assert isinstance(model, TreeMultinomial)
+    def _finished(self, algorithm: Algorithm, model: Any) -> Algorithm:
         growth = validation.resolve_growth(
             model, self.grow_to, self.grow_at, self.branching, a1=self.a1, a2=self.a2, b=self.b
         )

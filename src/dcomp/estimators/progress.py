@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ def progress(verbose: int, max_iter: int, tol: float, label: str) -> Iterator[li
         task = bar.add_task(label, total=max_iter, detail="")
 
         def show(info: Info) -> None:
-            change = "" if math.isnan(info.change) else f"change {info.change:.1e}"
+            change = "" if info.change is None else f"change {info.change:.1e}"
             goal = f" → {tol:.0e}" if change and tol > 0 else ""
             bar.update(task, completed=info.sweep, detail=change + goal)
 

@@ -13,10 +13,11 @@ from dcomp.data import Counts
 from dcomp.estimators.dca import DCA
 from dcomp.evaluate import EdgeStability, Hierarchy, edge_stability
 from dcomp.inference import Algorithm, Move
-from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference.keep import DRAW_BUDGET
+from dcomp.inference.pairs import PairCounts
 from dcomp.inference.run import Callback
-from dcomp.inference.structure_search import MOVES, as_moves
-from dcomp.models import Model, Structure, Structured
+from dcomp.inference.structure_search import as_moves
+from dcomp.models import Model, Structure
 
 
 class StructuredDCA(DCA):
@@ -144,9 +145,9 @@ class StructuredDCA(DCA):
     def structure_(self) -> Structure:
         """The structure of the fit."""
         check_is_fitted(self, "fit_")
-        model = self.fit_.model
-        assert isinstance(model, Structured)
-        return model.structure
+        model: Any = self.fit_.model
+        structure: Structure = model.structure
+        return structure
 
     @property
     def upsilon_(self) -> npt.NDArray[Any]:
@@ -164,7 +165,8 @@ class StructuredDCA(DCA):
     def moves_(self) -> tuple[Move, ...]:
         """The accepted moves of the search, in their order; none where the structure was given."""
         check_is_fitted(self, "fit_")
-        rows = self.fit_.state.extra.get(MOVES)
+        carried = self.fit_.state.carried
+        rows = carried.moves if isinstance(carried, PairCounts) else None
         return () if rows is None else as_moves(rows)
 
     def transform_leaves(self, X: Any, exposure: Any = None) -> npt.NDArray[Any]:
@@ -200,8 +202,7 @@ class StructuredDCA(DCA):
             gamma=self.gamma,
         )
 
-    def _finished(self, algorithm: Algorithm, model: Model) -> Algorithm:
-        assert isinstance(model, Structured)
+    def _finished(self, algorithm: Algorithm, model: Any) -> Algorithm:
         given = (self.tree, self.mask, self.upsilon)
         return validation.resolve_structured_algorithm(
             algorithm,

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.inference import Draw
-from dcomp.models.arrays import FloatArray, read_only
-from dcomp.models.loadings import column_totals
+from dcomp.models.arrays import FloatArray, column_totals, read_only
 from dcomp.result import Fit
 
 Numbers = npt.NDArray[np.int64]

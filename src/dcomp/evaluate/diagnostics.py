@@ -21,10 +21,11 @@ from dcomp.evaluate.align import ChainAlignment, align_chains
 from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
 from dcomp.evaluate.plotting import axes_or_new
 from dcomp.executors import LocalExecutor
+from dcomp.inference.maximum_likelihood import FactorInfo
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Draws, Fit, Trace
-from dcomp.result.fitting import level
+from dcomp.result.fitting import chain_value
 from dcomp.result.tables import top_numbers
 
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
@@ -178,14 +179,14 @@ def diagnostics(
         )
     if fit.algorithm.samples:
         return _sampling(fit, rhat_limit, min_ess, n_top)
-    kkt = float(fit.history.rows[-1].residual)
-    if np.isfinite(kkt):
-        return _ascent(fit, kkt=kkt)
+    last = fit.history.rows[-1]
+    if isinstance(last, FactorInfo):
+        return _ascent(fit, kkt=float(last.residual))
     return _ascent(fit, None if X is None else _residual(fit, X, n_jobs))
 
 
 def _sampling(fit: Fit, rhat_limit: float, min_ess: float, n_top: int) -> Diagnostics:
-    burn_in = int(getattr(fit.algorithm, "burn_in", 0))
+    burn_in = fit.algorithm.schedule.burn_in
     whole = len(fit.history)
     # An interrupt leaves chains that are shorter: they are left out, as in `Fit.draws`.
     chains = [chain for chain in fit.chains or (fit.history,) if len(chain) >= whole]
@@ -366,7 +367,7 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
 def _starts(chains: tuple[Trace, ...], what: str) -> list[str]:
     if len(chains) < 2:
         return []
-    levels = sorted(level(chain.rows) for chain in chains)
+    levels = sorted(chain_value(chain.rows) for chain in chains)
     return [
         f"{len(chains)} starts end at a {what} from {levels[0]:,.1f} to {levels[-1]:,.1f}; "
         "the best is kept"

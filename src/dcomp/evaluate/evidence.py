@@ -23,11 +23,11 @@ from dcomp.inference import CollapsedGibbs
 from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.prior import TokenWeights
 from dcomp.models.totals import log_totals
 from dcomp.result.fitting import fit
 
 METHODS = ("annealed", "harmonic")
-WITH_EVIDENCE = ("DM", "GP", "CGP")
 # Temperatures (s/S)^2: most of them low, where the components part.
 POWER = 2.0
 LEARNING_SWEEPS = 200  # of the fit that finds priors left at "auto"
@@ -114,12 +114,8 @@ def evidence(
         raise InvalidCounts("evidence needs documents with tokens; these have none")
     priors = {"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma}
     chosen = validation.resolve_model(model, counts, n_components, **priors)
-    if chosen.key not in WITH_EVIDENCE:
-        raise UnsupportedCombination(
-            "evidence needs a score prior that can be integrated out; model "
-            f"{chosen.key} has none here. It works for {', '.join(WITH_EVIDENCE)}"
-        )
-    if getattr(chosen.scores, "is_flat", False):
+    chosen.scores.capabilities.require("evidence", chosen.key)
+    if not chosen.scores.capabilities.proper:
         raise InvalidParameter("evidence needs a prior of the scores; beta must be positive, got 0")
     if exposure is not None and not chosen.has_exposure:
         raise UnsupportedCombination(
@@ -208,15 +204,13 @@ def _log_weights(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """log 1/(β + e) and log P(score > 0 | c = 0), padded: one row, or one per document."""
     scores: Any = model.scores
+    token: TokenWeights = scores.token_weights(observed.distinct_exposure)
     lanes, K = _core.lanes(), model.n_components
-    exposure = observed.total_exposure
-    if not model.has_exposure or bool(np.all(exposure == exposure[0])):
-        exposure = exposure[:1]
-    log_F = np.full((len(exposure), -(-K // lanes) * lanes), -1e30, dtype=np.float32)
+    log_F = np.full((len(token.rate), -(-K // lanes) * lanes), -1e30, dtype=np.float32)
     log_p0 = np.zeros_like(log_F)
-    log_F[:, :K] = -np.log(scores.beta + exposure[:, None]) if model.has_exposure else 0.0
-    if hasattr(scores, "log_present"):
-        log_p0[:, :K] = scores.log_present(exposure)
+    log_F[:, :K] = -np.log(token.rate)
+    if token.log_present is not None:
+        log_p0[:, :K] = token.log_present
     return log_F, log_p0
 
 

@@ -112,7 +112,7 @@ def predict_rest(
 def mean_loadings(fit: Fit, n_threads: int) -> Weights:
     """E[θ] of a fit, or the mode of a fit by "map", as the kernels take them."""
     # θ ∝ n + γ is E[θ] both for "mean" and for q(θ) = Dirichlet(n + γ).
-    treatment = "map" if getattr(fit.algorithm, "loadings", "") == "map" else "mean"
+    treatment = "map" if fit.algorithm.treatment == "map" else "mean"
     return fit.weights(treatment, n_threads)
 
 

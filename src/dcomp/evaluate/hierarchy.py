@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from dcomp.data import Counts
 from dcomp.errors import MissingDependency, UnsupportedCombination
-from dcomp.models import Structured, Tree, TreeMultinomial
+from dcomp.models import Tree
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
 
@@ -151,21 +152,28 @@ class Hierarchy:
 def place_nodes(fit: Fit) -> tuple[Tree, npt.NDArray[np.int64]]:
     """The tree of a fit with its root in front, and the component of each of its nodes: −1 for a
     root that is put above several trees. An error where there is no tree."""
-    model = fit.model
-    if isinstance(model, TreeMultinomial):
-        return model.tree, np.arange(model.n_components)
-    if not isinstance(model, Structured) or model.structure.parents is None:
+    nodes = fit.model.scores.nodes
+    if nodes is None or nodes.parents is None:
         raise UnsupportedCombination(
             "only model TM, and ST with a strict tree, have a tree to read; this fit is of model "
-            f"{model.key} (see dcomp.TreeDCA and dcomp.StructuredDCA)"
+            f"{fit.model.key} (see dcomp.TreeDCA and dcomp.StructuredDCA)"
         )
-    structure, above = model.structure, model.structure.parents
-    n_tops = sum(parent < 0 for parent in above)
-    order = [*([-1] if n_tops > 1 else []), *structure.order]
+    tops = [k for k, parent in enumerate(nodes.parents) if parent < 0]
+    if tops == [0]:  # the root is in front already
+        return Tree.from_parents(nodes.parents, nodes.names), np.arange(len(nodes.parents))
+    order = [*([-1] if len(tops) > 1 else []), *_top_down(nodes.parents)]
     place = {component: node for node, component in enumerate(order)}
-    parents = [-1, *(place[above[component]] for component in order[1:])]
-    names = [structure.names[k] if k >= 0 else "all" for k in order]
+    parents = [-1, *(place[nodes.parents[component]] for component in order[1:])]
+    names = [nodes.names[k] if k >= 0 else "all" for k in order]
     return Tree.from_parents(parents, names), np.array(order)
+
+
+def _top_down(parents: Sequence[int]) -> list[int]:
+    """The nodes level by level, those at the top first."""
+    found = [k for k, parent in enumerate(parents) if parent < 0]
+    for node in found:
+        found.extend(k for k, parent in enumerate(parents) if parent == node)
+    return found
 
 
 def node_shares(fit: Fit) -> FloatArray:
@@ -226,11 +234,10 @@ def level_correlations(fit: Fit) -> LevelCorrelations:
     usable = known[first] & known[second]
     first, second = first[usable], second[usable]
     r = correlation[first, second]
-    if not isinstance(fit.model, TreeMultinomial | Structured):
+    nodes = fit.model.scores.nodes
+    if nodes is None:
         return LevelCorrelations({"D": r})
-    scores: Any = fit.model.scores
-    leaf = scores.is_leaf if isinstance(fit.model, Structured) else scores.tree.is_leaf
-    inner = (~leaf).astype(int)
+    inner = (~nodes.is_leaf).astype(int)
     n_inner = inner[first] + inner[second]
     return LevelCorrelations(
         {"T-T": r[n_inner == 2], "B-B": r[n_inner == 0], "T-B": r[n_inner == 1]}

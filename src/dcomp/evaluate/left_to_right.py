@@ -21,15 +21,14 @@ from dcomp import _core
 from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
 from dcomp.executors import LocalExecutor
-from dcomp.inference.sampling import score_weights
-from dcomp.models import Model, Observations, Structured
+from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
+from dcomp.models.prior import TokenWeights, pad
 from dcomp.models.totals import log_totals
 from dcomp.result import Fit
 from dcomp.validation import whole_number
 
-MODELS_WITH_MOMENT = ("DM", "GP", "CGP")  # whose collapsed weights the kernels know
 RUNS = 2  # independent ones, whose difference tells the error of either
 MOVES = 100  # at most, of a particle per token: docs/decisions/0011-left-to-right.md
 
@@ -84,7 +83,7 @@ def left_to_right(
     >>> score.perplexity < 8, score.monte_carlo_error < score.standard_error
     (True, True)
     """
-    if isinstance(fit.model, Structured) and not fit.model.scores.rows.per_document:
+    if fit.model.scores.capabilities.flat_leaves:
         fit = fit.as_leaves()
     _check_model(fit.model)
     particles = whole_number("particles", particles, 1)
@@ -131,8 +130,10 @@ def estimates(
     Theta (J, padded K) times exp(log_scale) are the loadings. moves: Gibbs steps of a particle per
     token, at most; where a document is longer, they fall on earlier positions at random.
     """
-    a0, a, F = score_weights(model, observed, Theta.shape[1])
-    first, log_first = _first_weights(model, observed, len(a), Theta.shape[1])
+    scores: Any = model.scores
+    token: TokenWeights = scores.token_weights(observed.distinct_exposure)
+    a0, a, F = token.padded(Theta.shape[1])
+    first, log_first = _first_weights(token, Theta.shape[1])
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
     constant = model.log_constant(observed, combinatoric=False)
     constant = constant + moment_scores(model).log_moment(nothing, observed.total_exposure)
@@ -148,7 +149,7 @@ def estimates(
             F,
             first,
             log_first,
-            0.0 if model.has_exposure else float(moment_scores(model).alpha.sum()),
+            0.0 if model.has_exposure else float(token.a.sum()),
             particles,
             moves,
             seed,
@@ -159,32 +160,17 @@ def estimates(
     return np.asarray(out + constant)
 
 
-def _first_weights(
-    model: Model, observed: Observations, n_rows: int, padded: int
-) -> tuple[npt.NDArray[np.float32], FloatArray]:
+def _first_weights(token: TokenWeights, padded: int) -> tuple[npt.NDArray[np.float32], FloatArray]:
     """E[score_k | c = 0] over its largest, and the log of that: one row, or one per document."""
-    scores: Any = model.scores
-    exposure = observed.total_exposure[:n_rows]
-    log_weight = np.broadcast_to(np.log(scores.alpha), (n_rows, model.n_components))
-    if model.has_exposure:
-        log_weight = log_weight - np.log(scores.beta + exposure[:, None])
-    if hasattr(scores, "log_present"):
-        log_weight = log_weight + scores.log_present(exposure)
+    log_weight = token.log_first()
     top = log_weight.max(axis=1)
-    out = np.zeros((n_rows, padded), dtype=np.float32)
-    out[:, : model.n_components] = np.exp(log_weight - top[:, None])
-    return out, np.ascontiguousarray(top)
+    return pad(np.exp(log_weight - top[:, None]), padded), np.ascontiguousarray(top)
 
 
 def _check_model(model: Model) -> None:
-    if model.key not in MODELS_WITH_MOMENT:
-        raise UnsupportedCombination(
-            "left_to_right needs a score prior that can be integrated out token by token; model "
-            f"{model.key} has none here. It works for {', '.join(MODELS_WITH_MOMENT)}, "
-            "and ST with a Υ that documents share; "
-            "completion works for every model"
-        )
-    if getattr(model.scores, "is_flat", False):
+    can = model.scores.capabilities
+    can.require("left_to_right", model.key)
+    if not can.proper:
         raise UnsupportedCombination(
             "left_to_right needs a prior of the scores, to integrate over; this fit has none "
             "(beta = 0). completion works for every fit"

@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidCounts, UnsupportedCombination
-from dcomp.inference.structured_scores import with_given_rows
-from dcomp.models import MODELS, Model, Observations, Structured
+from dcomp.models import MODELS, Model, Observations
 from dcomp.models.arrays import FloatArray
-from dcomp.reference.simulate import draw_scores
 from dcomp.result import Fit
 from dcomp.validation import whole_number
 
@@ -146,10 +144,7 @@ class _Simulator:
     """Corpora of the size of the observed one; never a dense table."""
 
     def __init__(self, fit: Fit, observed: Observations) -> None:
-        self.model, self.features, self.observed = fit.model, fit.features, observed
-        if isinstance(fit.model, Structured):
-            structure = fit.model.structure
-            self.model = with_given_rows(fit.model, fit.upsilon[structure.leaf, structure.node])
+        self.model, self.features, self.observed = fit.given_model, fit.features, observed
         Theta = np.asarray(fit.Theta, dtype=np.float64)
         self.tables = [_Choice.of(Theta, self.features, g) for g in range(self.features.n_blocks)]
 
@@ -171,15 +166,11 @@ class _Simulator:
 
     def _scores(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
         """Scores (I, K) from their prior; Υ of ST as fitted where the corpus shares it."""
-        model, exposure = self.model, np.zeros(n_docs)
-        if not isinstance(model, Structured):
-            nothing = np.zeros((n_docs, model.n_components), dtype=np.int64)
-            return draw_scores(model, nothing, exposure, rng)
-        rows = model.scores.rows
-        none = np.zeros((n_docs, model.scores.n_leaves), dtype=np.int64)
-        of_leaves = draw_scores(model.leaf_model, none, exposure, rng)
-        upsilon = rows.draw(np.zeros((n_docs if rows.per_document else 1, rows.width)), rng)
-        return model.scores.node_scores(of_leaves, upsilon)
+        scores: Any = self.model.scores
+        if not scores.capabilities.moments:
+            return np.asarray(scores.draw_prior(n_docs, rng))
+        nothing = np.zeros((n_docs, scores.n_components))
+        return np.asarray(scores.draw(nothing, np.zeros(n_docs), rng))
 
     def _by_component(
         self, scores: FloatArray, size: npt.NDArray[Any], rng: np.random.Generator

@@ -17,8 +17,9 @@ import numpy as np
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference.mean_field import fold_in
-from dcomp.models import DirichletScores, GammaScores, Observations, TreeScores
+from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.base import moment_scores
 from dcomp.result import Fit
 
 _TINY = 1e-300
@@ -104,8 +105,8 @@ def score_posterior(
         a, b = matched_gamma(mean, sd)
     else:
         a, b = matched_dirichlet(mean, sd, agree), None
-    conjugate = isinstance(fit.model.scores, DirichletScores | GammaScores | TreeScores)
-    own = _mean_field(fit, observed, n_jobs) if fit.has_fixed_point and conjugate else None
+    has_mean_field = fit.model.scores.capabilities.fixed_point == "mean-field"
+    own = _mean_field(fit, observed, n_jobs) if has_mean_field else None
     zero = read_only(drawn.zero.astype(np.float64))
     return ScorePosterior(read_only(a), b, read_only(mean), read_only(sd), zero, own)
 
@@ -147,14 +148,9 @@ def _mean_field(fit: Fit, observed: Observations, n_jobs: int | None) -> MeanFie
     """q with the same loadings that the sampling had."""
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
     folded = fold_in(fit.model, observed, fit.weights("mean", threads), threads)
-    scores: Any = fit.model.scores
-    if isinstance(scores, TreeScores):
-        m, sd = scores.posterior_mean(folded.c, np.ones(1)), scores.posterior_sd(folded.c)
-        return MeanFieldScores(matched_dirichlet(m, sd), None, m, sd)
-    a = np.asarray(scores.alpha + folded.c, dtype=np.float64)
-    if not fit.model.has_exposure:
-        total = a.sum(axis=1, keepdims=True)
-        m = a / total
-        return MeanFieldScores(a, None, m, np.sqrt(m * (1 - m) / (1 + total)))
-    b = np.asarray(scores.beta + observed.total_exposure[:, None]) + np.zeros_like(a)
-    return MeanFieldScores(a, b, a / b, np.sqrt(a) / b)
+    scores = moment_scores(fit.model)
+    c, exposure = folded.c.astype(np.float64), observed.total_exposure
+    mean, sd = scores.posterior_mean(c, exposure), scores.posterior_sd(c, exposure)
+    if fit.model.has_exposure:
+        return MeanFieldScores(*matched_gamma(mean, sd), mean, sd)
+    return MeanFieldScores(matched_dirichlet(mean, sd), None, mean, sd)

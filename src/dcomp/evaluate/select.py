@@ -28,7 +28,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidParameter, MissingDependency
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
-from dcomp.evaluate.evidence import WITH_EVIDENCE, Evidence, evidence
+from dcomp.evaluate.evidence import Evidence, evidence
 from dcomp.evaluate.plotting import axes_or_new
 from dcomp.evaluate.select_chains import ChainScore, Plan, run_chain
 from dcomp.executors import LocalExecutor
@@ -307,7 +307,8 @@ def _evidences(
     """The annealed evidence of each K, where it is wanted and can be had; else why not."""
     if wanted is False:
         return {}, ()
-    if plan.model not in WITH_EVIDENCE:
+    smallest = validation.resolve_model(plan.model, plan.counts, numbers[0], **plan.priors)
+    if not smallest.scores.capabilities.evidence:
         return {}, (f"Model {plan.model} has no evidence by annealing.",)
     tokens = plan.counts.n_tokens
     sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}

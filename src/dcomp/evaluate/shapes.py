@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.inference.hyper import solve_shape
 from dcomp.models.arrays import FloatArray
+from dcomp.models.learning import solve_shape
 from dcomp.result import Fit
 
 

@@ -28,9 +28,10 @@ import numpy.typing as npt
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, MissingDependency, UnsupportedCombination
 from dcomp.evaluate.align import Alignment, Numbers, similarity
+from dcomp.models import Nodes
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Ending, Fit
-from dcomp.result.ending import best_of, has_edges
+from dcomp.result.ending import best_of
 from dcomp.result.tables import TopFeatures
 
 NEAR = 0.5  # of the distance to the nearest other node of the same chain, within which two match
@@ -216,7 +217,7 @@ def _compared(
     left_out: int,
 ) -> EdgeStability:
     """Every edge of `one` against every other chain."""
-    edges = _scores(one).edges
+    edges = _nodes(one).edges
     siblings = [[c for c, above in edges if above == p and c != child] for child, p in edges]
     matches = [_match(one, other, blocks) for other in others]
     partners = np.array([partner for partner, _ in matches])  # (C − 1, nodes)
@@ -236,8 +237,8 @@ def _compared(
         rows,
         nodes,
         read_only(partners),
-        tuple(len(_scores(other).edges) for other in others),
-        tuple(one.level - other.level for other in others),
+        tuple(len(_nodes(other).edges) for other in others),
+        tuple(one.value - other.value for other in others),
         sum(chance) / max(len(edges), 1),
         left_out,
     )
@@ -266,7 +267,7 @@ def _match(one: Ending, other: Ending, blocks: npt.NDArray[np.int32]) -> tuple[N
     assignment pairs, whether they match or not."""
     first, second = (np.asarray(x.Theta, dtype=np.float64) for x in (one, other))
     matrix = similarity(first, second, blocks)
-    kinds = [np.asarray(_scores(x).is_leaf) for x in (one, other)]
+    kinds = [np.asarray(_nodes(x).is_leaf) for x in (one, other)]
     partner, similar = np.full(len(matrix), -1), np.zeros(len(matrix))
     for leaves in (True, False):
         rows, columns = (np.flatnonzero(kind == leaves) for kind in kinds)
@@ -293,28 +294,30 @@ def _joined(ending: Ending) -> FloatArray:
     """(nodes, nodes): 1 where the first is a child of the second."""
     n_nodes = ending.Theta.shape[1]
     out = np.zeros((n_nodes, n_nodes))
-    for child, parent in _scores(ending).edges:
+    for child, parent in _nodes(ending).edges:
         out[child, parent] = 1
     return out
 
 
 def _at_random(ending: Ending, joined: FloatArray, child: int, parent: int) -> float:
     """How often a node of the child's kind, the parent aside, lies below the parent."""
-    is_leaf = np.asarray(_scores(ending).is_leaf)
+    is_leaf = np.asarray(_nodes(ending).is_leaf)
     kind = is_leaf == is_leaf[child]
     kind[parent] = False
     return float(joined[kind, parent].mean())
 
 
-def _scores(ending: Ending) -> Any:
-    """The score prior, for what the protocol of `Scores` does not have: edges and is_leaf."""
-    return ending.model.scores
+def _nodes(ending: Ending) -> Nodes:
+    """The nodes of an ending, and their edges; `_check` has seen to it that there are some."""
+    nodes = ending.model.scores.nodes
+    assert nodes is not None
+    return nodes
 
 
 def _whole(fit: Fit) -> list[Ending]:
     """The endings but for chains of a sampler that are shorter than the best one; an error where
     fewer than two are left."""
-    if not has_edges(fit.model):
+    if fit.model.scores.nodes is None:
         raise UnsupportedCombination(
             f"the components of model {fit.model.key} have no edges to compare between chains; "
             "see dcomp.TreeDCA, and dcomp.evaluate.align_chains for components"
@@ -338,7 +341,7 @@ def _check(endings: list[Ending], features: FeatureSpace | None) -> None:
             f"{'is 1' if endings else 'is none'}: fit with n_chains=4"
         )
     for place, ending in enumerate(endings):
-        if not (isinstance(ending, Ending) and has_edges(ending.model)):
+        if not (isinstance(ending, Ending) and ending.model.scores.nodes is not None):
             raise InvalidParameter(
                 "edges are compared between endings of a model with edges (`Fit.endings`); number "
                 f"{place} is a {type(ending).__name__}"
@@ -352,9 +355,9 @@ def _check(endings: list[Ending], features: FeatureSpace | None) -> None:
 def _labels(ending: Ending, features: FeatureSpace | None, n_top: int) -> list[str]:
     """Of each node its name, or its number, and the top features where these have names."""
     n_nodes = ending.Theta.shape[1]
-    names = getattr(getattr(ending.model.scores, "tree", None), "names", None)
-    if names is None or len(names) != n_nodes:
-        names = [str(k) for k in range(n_nodes)]
+    names = _nodes(ending).names
+    if len(names) != n_nodes:
+        names = tuple(str(k) for k in range(n_nodes))
     if features is None or features.names is None:
         return list(names)
     top = TopFeatures.build(ending.Theta, features, n_top, None)

@@ -6,9 +6,10 @@ from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
 from dcomp.inference.climb import Climbed, climb
 from dcomp.inference.climb_forest import Move
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
-from dcomp.inference.draws import DrawPlan, Keep, draw_given_counts
+from dcomp.inference.draws import draw_given_counts
 from dcomp.inference.gibbs import Gibbs
 from dcomp.inference.growth import Growth
+from dcomp.inference.keep import DrawPlan, Keep
 from dcomp.inference.laplace import Laplace
 from dcomp.inference.map_em import MapEM
 from dcomp.inference.maximum_likelihood import MaximumLikelihood

@@ -1,16 +1,20 @@
 """The parts that every algorithm has: State (what the next step needs), Info (what a person
-wants to see), SufficientStats (what adds up across documents), and the Algorithm itself."""
+wants to see), SufficientStats (what adds up across documents), and the Algorithm itself.
+
+What only one algorithm carries along or shows is a type of its own, beside that algorithm: a
+subclass of `Carried`, a subclass of `Info`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dcomp.executors import Executor
+from dcomp.inference.keep import Keep
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 
@@ -41,15 +45,15 @@ class SufficientStats:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Sums over the recorded sweeps of a sampler."""
+    """Sums over the recorded sweeps of a sampler: of Θ and c, and of what the score prior asks for
+    (`Scores.slots`)."""
 
     Theta: npt.NDArray[np.float32]  # (J, K): of E[Θ | n]
     c: npt.NDArray[np.float32]  # (I, K)
-    zeros: npt.NDArray[np.float32] | None  # (I, K): sweeps with c = 0, where a score can be zero
+    zeros: npt.NDArray[np.float32] | None  # (I, K): sweeps with c = 0
     count: int
-    scores: npt.NDArray[np.float32] | None = None  # (I, K): of E[scores | c], where no mean of c
-    # gives it (TM, ST)
-    extra: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)  # what else, by name
+    scores: npt.NDArray[np.float32] | None = None  # (I, K): of E[scores | c]
+    own: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +61,37 @@ class Draw:
     """One draw from the posterior; None for what was not asked for. Arrays are never written to."""
 
     sweep: int
-    hyper: Mapping[str, FloatArray]  # the priors of that sweep: alpha (K), beta, rho; a1, a2, b
+    hyper: Mapping[str, FloatArray]  # the priors of that sweep, by name
     scores: npt.NDArray[np.float32] | None = None  # (I, K)
     Theta: npt.NDArray[np.float32] | None = None  # (J, K): columns sum to 1 within each block
-    assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry;
-    # of ST its pair of leaf and node
+    assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What an algorithm carries from sweep to sweep beside c and n: a dataclass of arrays and
+    numbers, which a file stores under the names of its fields."""
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """By name; a number is an array of no axes, and None is left out."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """The way back from `arrays`; a TypeError where one is missing or unknown."""
+        return cls(**{name: a if a.ndim else a.item() for name, a in arrays.items()})
+
+    def scores(self, model: Model, exposure: FloatArray) -> FloatArray | None:
+        """Scores of the documents, where c alone does not give them."""
+        return None
+
+    def check(self, model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any]) -> None:
+        """A ValueError where this cannot be of these documents and features: here, unless every
+        array is a companion of c or of n."""
+        for name, array in self.arrays().items():
+            if array.shape not in ((), c.shape, n.shape):
+                raise ValueError(f"{name} has the shape {array.shape} of neither c nor n")
 
 
 @dataclass(frozen=True)
@@ -78,8 +108,7 @@ class State:
     # sampler's order
     recorded: Recorded | None = None
     draws: tuple[Draw, ...] = ()  # kept so far
-    # What else an algorithm carries from sweep to sweep, by name; a number is an array of no axes.
-    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    carried: Carried | None = None  # of the type that the algorithm says
     cache: object = field(default=None, compare=False, repr=False)  # can be rebuilt from the rest
 
 
@@ -91,16 +120,26 @@ class Info:
     objective: float  # the quantity that the updates raise
     documents: float  # the documents' part of it, which sets the scale of a change
     inner_updates: float  # mean number of updates per document
-    change: float = float("nan")  # of the objective, relative to the documents' part
+    change: float | None = None  # of the objective, relative to the documents' part
     seconds: float = 0.0
     capped: tuple[str, ...] = ()  # hyper-parameters held at a limit
-    # The largest breach of the conditions of a maximum (Karush, Kuhn, Tucker), where it is known.
-    residual: float = float("nan")
-    # Of tempered EM: its β, and the log-likelihood per held-out token.
-    temper: float = float("nan")
-    held_out: float = float("nan")
-    # By what chains are compared whose objectives do not compare, because their structures differ.
-    comparable: float = float("nan")
+
+    comparison: ClassVar[str] = "objective"  # what chains are compared by, in words
+
+    @classmethod
+    def chain_value(cls, rows: Sequence[Any]) -> float:
+        """Where a chain ended, as one number to compare chains by: here the mean objective of its
+        last tenth, because the last sweep of a sampler is one draw among many."""
+        return mean_of_last_tenth([row.objective for row in rows])
+
+
+def mean_of_last_tenth(values: Sequence[float]) -> float:
+    """Of at least one value.
+
+    >>> mean_of_last_tenth([*range(18), 4.0, 6.0])
+    5.0
+    """
+    return float(np.mean(values[-max(len(values) // 10, 1) :]))
 
 
 class Algorithm(Protocol):
@@ -109,10 +148,32 @@ class Algorithm(Protocol):
     name: ClassVar[str]
     objective_name: ClassVar[str]
     samples: ClassVar[bool]  # draws rather than converges: no stopping rule
+    mode: ClassVar[str]  # how a document's words are allocated with Θ given: expect, maximise
+    # What comes out: a "posterior"; the "mode" of scores under their prior; or the maximum of the
+    # "likelihood", which has no priors.
+    estimates: ClassVar[str]
+    has_schedule: ClassVar[bool]  # knows by itself when it is over, by `is_done`
+    assigns_tokens: ClassVar[bool]  # gives every token a component of its own
+    must_carry: ClassVar[bool]  # whether every state has something of the carried type
 
     @property
     def min_sweeps(self) -> int:
         """Sweeps before the stopping rule is asked."""
+        ...
+
+    @property
+    def treatment(self) -> str:
+        """How Θ enters: MODELS §4."""
+        ...
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """Of loadings and scores."""
+        ...
+
+    @property
+    def schedule(self) -> Schedule:
+        """Which sweeps are recorded, which of them leave draws, and when components are added."""
         ...
 
     def init(
@@ -128,3 +189,134 @@ class Algorithm(Protocol):
     def finish(self, observed: Observations, state: State) -> State:
         """The last state with everything that a Fit reads."""
         ...
+
+    def is_done(self, state: State) -> bool:
+        """Whether a schedule is over."""
+        ...
+
+    def is_exact(self, n_tokens: int) -> bool:
+        """Whether a corpus of this size is treated without approximation in its sweeps."""
+        ...
+
+    def temper(self, state: State) -> float:
+        """The power of weights in the allocation of new documents' words: 1 but for tempered EM."""
+        ...
+
+    def info_type(self, model: Model) -> type[Info]:
+        """What its history has in each row."""
+        ...
+
+    def carried_type(self, model: Model) -> type[Carried] | None:
+        """What its states carry along."""
+        ...
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says of it; the class's `restored` is the way back."""
+        ...
+
+
+class Adds(Protocol):
+    """A step in the middle of a fit that adds components: a growth or a search."""
+
+    @property
+    def at(self) -> int:
+        """Sweeps before it."""
+        ...
+
+    def most(self, n_components: int) -> int:
+        """Components that there may be in the end."""
+        ...
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What happens when in a run: a climb records nothing, and keeps nothing."""
+
+    burn_in: int = 0
+    keep: Keep = field(default_factory=Keep)
+    adds: Adds | None = None
+
+
+class Strategy:
+    """What most algorithms answer alike; the others say it themselves."""
+
+    mode: ClassVar[str] = "expect"
+    estimates: ClassVar[str] = "posterior"
+    has_schedule: ClassVar[bool] = False
+    assigns_tokens: ClassVar[bool] = False
+    must_carry: ClassVar[bool] = True
+    name: ClassVar[str]
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says of it; `restored` is the way back."""
+        options: Any = self
+        return {"name": self.name, **asdict(options)}
+
+    @classmethod
+    def restored(cls, options: Mapping[str, Any]) -> Self:
+        """From a file."""
+        return cls(**options)
+
+    def finish(self, observed: Observations, state: State) -> State:
+        """Nothing is left over."""
+        return state
+
+    def is_done(self, state: State) -> bool:
+        """Never by itself."""
+        return False
+
+    def is_exact(self, n_tokens: int) -> bool:
+        """At any size."""
+        return True
+
+    def temper(self, state: State) -> float:
+        """Not at all."""
+        return 1.0
+
+    def info_type(self, model: Model) -> type[Info]:
+        """The plain row."""
+        return Info
+
+    def carried_type(self, model: Model) -> type[Carried] | None:
+        """c and n say it all."""
+        return None
+
+    @property
+    def schedule(self) -> Schedule:
+        """Nothing is recorded."""
+        return Schedule()
+
+
+class Climber(Strategy):
+    """An algorithm that raises an objective, in the precision of its `dtype`."""
+
+    samples: ClassVar[bool] = False
+    dtype: str
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """As `dtype` says."""
+        return np.dtype(self.dtype)
+
+
+class Sampler(Strategy):
+    """An algorithm that draws, and whose record is in single precision."""
+
+    samples: ClassVar[bool] = True
+    burn_in: int
+    keep: Keep
+
+    @property
+    def min_sweeps(self) -> int:
+        """Samplers run their course."""
+        return self.burn_in + 1
+
+    @property
+    def treatment(self) -> str:
+        """E[Θ], recorded."""
+        return "mean"
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """Single."""
+        return np.dtype(np.float32)

@@ -9,6 +9,7 @@ does not depend on the machine, and the fit is labelled approximate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -17,17 +18,18 @@ import numpy.typing as npt
 
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import Draw, Info, State
-from dcomp.inference.draws import Keep, draw_given_counts, room
+from dcomp.inference.base import Carried, Draw, Info, Sampler, Schedule, State
+from dcomp.inference.draws import draw_given_counts
 from dcomp.inference.gibbs import check_schedule
 from dcomp.inference.growth import Growth, check_growth, grow_tokens, is_due
-from dcomp.inference.hyper import learn_gamma
+from dcomp.inference.keep import Keep
+from dcomp.inference.pairs import PairCounts
 from dcomp.inference.sampler_start import check_start, heated
 from dcomp.inference.sampling import empty_record
 from dcomp.inference.structure_search import StructureSearch, search_tokens
-from dcomp.inference.token_samplers import token_sampler
-from dcomp.models import Model, Observations, Structured, StructuredScores, TreeScores
-from dcomp.models.arrays import read_only
+from dcomp.inference.token_samplers import Tokens, token_family
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import large_array, read_only
 
 SMALL = 100_000  # tokens
 # Parts of documents and of features by number of tokens: more of them let more threads help, and
@@ -38,7 +40,7 @@ MANY = 512  # by measurement: components from which a sweep follows the document
 
 
 @dataclass(frozen=True)
-class CollapsedGibbs:
+class CollapsedGibbs(Sampler):
     """One token at a time given all the rest; posterior means over the recorded sweeps.
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
@@ -65,17 +67,34 @@ class CollapsedGibbs:
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
-    samples: ClassVar[bool] = True
+    assigns_tokens: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
         check_start(self.start, self.anneal, self.burn_in)
         check_growth(self.grow, self.burn_in)
 
+    @classmethod
+    def restored(cls, options: Mapping[str, Any]) -> CollapsedGibbs:
+        """From a file."""
+        grow = options.get("grow")
+        adds: Growth | StructureSearch | None = None
+        if grow is not None:
+            adds = StructureSearch.restored(grow) if "max_nodes" in grow else Growth(**grow)
+        return cls(**{**options, "keep": Keep.restored(options.get("keep")), "grow": adds})
+
     @property
-    def min_sweeps(self) -> int:
-        """Samplers run their course."""
-        return self.burn_in + 1
+    def schedule(self) -> Schedule:
+        """Recording after the burn-in; a tree may grow, a structure be found."""
+        return Schedule(self.burn_in, self.keep, self.grow)
+
+    def info_type(self, model: Model) -> type[Info]:
+        """As the tokens' sampler has it."""
+        return token_family(model).info_type
+
+    def carried_type(self, model: Model) -> type[Carried] | None:
+        """As the tokens' sampler has it."""
+        return token_family(model).carried_type
 
     def is_exact(self, n_tokens: int) -> bool:
         """Whether a corpus of this size is swept token by token in one sequence."""
@@ -91,7 +110,7 @@ class CollapsedGibbs:
                 "sparse=True needs the same exposure for all documents; they differ here: "
                 "leave sparse at None"
             )
-        if isinstance(model.scores, TreeScores | StructuredScores):
+        if model.scores.capabilities.tokens != "linear":
             if self.sparse:
                 raise UnsupportedCombination(
                     "sparse=True is for flat models; a hierarchy looks at all its nodes: leave "
@@ -100,11 +119,11 @@ class CollapsedGibbs:
             return False
         return shares and (model.n_components >= MANY if self.sparse is None else self.sparse)
 
-    def sampler(self, model: Model, observed: Observations) -> Any:
+    def sampler(self, model: Model, observed: Observations) -> Tokens:
         """The sampler of single tokens: their order, with room for the counts."""
         n_tokens = observed.counts.n_tokens
         parts = 1 if self.is_exact(n_tokens) else parts_of(n_tokens)
-        return token_sampler(model, observed, parts, self.is_sparse(model, observed))
+        return token_family(model)(model, observed, parts, self.is_sparse(model, observed))
 
     def init(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
@@ -147,14 +166,8 @@ class CollapsedGibbs:
         capped = tuple[str, ...]()
         learns = model.scores.learned or model.loadings.learned
         if learns and sweep > self.anneal and sweep % self.learn_every == 0:
-            counts = sampler.read(model)
-            model, capped = sampler.learn(model, counts)
-            model, more = learn_gamma(model, counts.n, observed.counts.features.blocks)
-            capped += more
-        # The log joint of a structure is of leaves and nodes of the words too: it is larger where
-        # they are spread over fewer nodes. Its chains are compared by how they predict words.
-        comparable = words if isinstance(model, Structured) else float("nan")
-        info = Info(sweep, joint, words, 1.0, capped=capped, comparable=comparable)
+            model, capped = sampler.learn(model)
+        info = sampler.info_type(sweep, joint, words, 1.0, capped=capped)
         new = replace(
             state,
             model=model,
@@ -171,6 +184,7 @@ class CollapsedGibbs:
         cache = state.cache
         if not isinstance(cache, _Cache) or cache.sweep != state.sweep:
             cache = _Cache(self.sampler(state.model, observed), state.sweep)
+            assert state.z is not None
             cache.sampler.count(state.z)
         return cache
 
@@ -180,7 +194,7 @@ class CollapsedGibbs:
         cache = self._cache(observed, state)
         cache.sampler.entries(entry)
         if isinstance(grow, StructureSearch):
-            counts = cache.sampler.read(state.model)
+            counts = cache.sampler.counts(state.model)
             return search_tokens(grow, state, counts.n, observed.counts, entry)
         document = np.searchsorted(observed.counts.indptr, entry, side="right") - 1
         return grow_tokens(grow, state, document)
@@ -195,7 +209,7 @@ class CollapsedGibbs:
         n_threads: int,
     ) -> Draw:
         """Scores and Θ given the sweep's counts and priors; the chain knows nothing of them."""
-        counts = cache.sampler.read(model)
+        counts = cache.sampler.counts(model)
         draw = draw_given_counts(
             model,
             observed.counts.features,
@@ -206,13 +220,11 @@ class CollapsedGibbs:
             sweep=cache.sweep,
             of=self.keep.of,
             n_threads=n_threads,
-            extra=counts.extra,
+            carried=counts.carried,
         )
         if "assignments" in self.keep.of:
             by_entry = _in_entry_order(cache.sampler, z)
-            if isinstance(model, Structured):
-                by_entry = read_only(model.structure.node[by_entry].astype(np.uint16))
-            draw = replace(draw, assignments=by_entry)
+            draw = replace(draw, assignments=cache.sampler.components(model, by_entry))
         return draw
 
     def in_entry_order(
@@ -223,9 +235,11 @@ class CollapsedGibbs:
 
     def finish(self, observed: Observations, state: State) -> State:
         """c and n of the last assignment, and what else is read from it."""
-        counts = self._cache(observed, state).sampler.read(state.model)
-        extra = {**state.extra, **counts.extra}
-        return replace(state, c=counts.c, n=counts.n, extra=extra, cache=None)
+        counts = self._cache(observed, state).sampler.counts(state.model)
+        carried = counts.carried
+        if isinstance(carried, PairCounts) and isinstance(state.carried, PairCounts):
+            carried = replace(carried, moves=state.carried.moves)
+        return replace(state, c=counts.c, n=counts.n, carried=carried, cache=None)
 
 
 def parts_of(n_tokens: int) -> int:
@@ -241,11 +255,11 @@ def parts_of(n_tokens: int) -> int:
 class _Cache:
     """Native counts and the sweep whose assignment they are the counts of."""
 
-    sampler: Any
+    sampler: Tokens
     sweep: int
 
 
-def _in_entry_order(sampler: Any, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-    out = room(z.shape, np.uint16)
+def _in_entry_order(sampler: Tokens, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+    out = large_array(z.shape, np.uint16)
     sampler.in_entry_order(z, out)
     return read_only(out)

@@ -6,8 +6,9 @@ components by one multinomial draw. Documents are independent given Θ: exactly 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +17,20 @@ from dcomp import _core
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import Draw, Info, Recorded, State
-from dcomp.inference.draws import Keep, hyper_parameters, plain_loadings, room
+from dcomp.inference.base import Draw, Info, Recorded, Sampler, Schedule, State
+from dcomp.inference.draws import hyper_parameters, plain_loadings
 from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due
-from dcomp.inference.hyper import learn_from_counts, learn_gamma
+from dcomp.inference.keep import Keep
+from dcomp.inference.mean_field import with_learned
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import PriorArguments, add_means, empty_record
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations
-from dcomp.models.arrays import FloatArray, read_only
-from dcomp.models.loadings import column_totals
+from dcomp.models.arrays import FloatArray, column_totals, large_array, read_only
 
 
 @dataclass(frozen=True)
-class Gibbs:
+class Gibbs(Sampler):
     """Draws of scores, loadings and allocation in turn; posterior means over the recorded sweeps.
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
@@ -51,7 +52,6 @@ class Gibbs:
 
     name: ClassVar[str] = "gibbs"
     objective_name: ClassVar[str] = "log joint"
-    samples: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
@@ -63,10 +63,17 @@ class Gibbs:
                 "assignments use collapsed-gibbs"
             )
 
+    @classmethod
+    def restored(cls, options: Mapping[str, Any]) -> Gibbs:
+        """From a file."""
+        grow = options.get("grow")
+        parts: dict[str, Any] = {"keep": Keep.restored(options.get("keep"))}
+        return cls(**{**options, **parts, "grow": None if grow is None else Growth(**grow)})
+
     @property
-    def min_sweeps(self) -> int:
-        """Samplers run their course."""
-        return self.burn_in + 1
+    def schedule(self) -> Schedule:
+        """Recording after the burn-in; a tree may grow."""
+        return Schedule(self.burn_in, self.keep, self.grow)
 
     def init(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
@@ -86,7 +93,7 @@ class Gibbs:
     def _from_mean_field(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None
     ) -> State:
-        begin = MeanFieldStart.of(model, observed, seed, executor)
+        begin = MeanFieldStart.fitted(model, observed, seed, executor)
         expected = np.rint(begin.c).astype(np.int32)
         c = np.empty_like(expected)
         n = np.zeros((observed.counts.n_features, model.n_components), dtype=np.int32)
@@ -121,7 +128,7 @@ class Gibbs:
             state.n, warm_gamma, *blocks, state.seed, sweep, log_scale, executor.n_threads
         )
         kept = self.keep.wants(sweep - self.burn_in)
-        scores = room(state.c.shape) if kept and "scores" in self.keep.of else None
+        scores = large_array(state.c.shape) if kept and "scores" in self.keep.of else None
         c, n = np.empty_like(state.c), np.zeros_like(state.n)
         words = _core.sample(
             observed.corpus,
@@ -148,9 +155,7 @@ class Gibbs:
             recorded = add_means(recorded, model, c, executor.n_threads)
         capped = tuple[str, ...]()
         if sweep > self.anneal and sweep % self.learn_every == 0:
-            model, capped = learn_from_counts(model, c, observed)
-            model, more = learn_gamma(model, n, features.blocks)
-            capped += more
+            model, capped = learn_from_counts(model, c, n, observed)
         info = Info(sweep, joint + constant, words, 1.0, capped=capped)
         new = replace(
             state,
@@ -180,9 +185,16 @@ class Gibbs:
             plain_loadings(weights, log_scale, model.n_components) if wants_loadings else None,
         )
 
-    def finish(self, observed: Observations, state: State) -> State:
-        """Nothing is left over."""
-        return state
+
+def learn_from_counts(
+    model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any], observed: Observations
+) -> tuple[Model, tuple[str, ...]]:
+    """The model with what its priors learn from drawn counts, and the names of what is at a
+    limit."""
+    scores: Any = model.scores
+    learned, capped = scores.learn_from_counts(c, observed.total_exposure)
+    loadings, at_limit = model.loadings.learn(n, observed.counts.features.blocks)
+    return with_learned(model, learned).with_loadings(loadings), capped + at_limit
 
 
 def check_schedule(burn_in: int, learn_every: int) -> None:

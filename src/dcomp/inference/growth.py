@@ -9,7 +9,7 @@ came together stay together, and the sweeps that follow sort the documents.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.inference.base import State
 from dcomp.inference.start import generator
-from dcomp.models import Model, TreeMultinomial
+from dcomp.models import Model
 from dcomp.models.arrays import read_only
 from dcomp.models.tree import STOP
 
@@ -29,9 +29,9 @@ class Growth:
 
     a1, a2: of the nodes that become internal. b: of each new leaf; None for 1/B.
 
-    >>> Growth(at=50, to=200).more([9.0, 30.0, 20.0, 10.0], [1, 2, 3])
+    >>> Growth(at=50, to=200).new_leaves([9.0, 30.0, 20.0, 10.0], [1, 2, 3])
     {1: 7, 2: 7, 3: 7}
-    >>> Growth(at=50, to=13).more([9.0, 30.0, 20.0, 10.0], [1, 2, 3])
+    >>> Growth(at=50, to=13).new_leaves([9.0, 30.0, 20.0, 10.0], [1, 2, 3])
     {1: 7, 2: 2}
     """
 
@@ -41,6 +41,8 @@ class Growth:
     a1: float = STOP[0]
     a2: float = STOP[1]
     b: float | None = None
+
+    option: ClassVar[str] = "grow_at"  # what users call `at`
 
     def __post_init__(self) -> None:
         for name, least in (("at", 1), ("to", 2), ("branching", 2)):
@@ -53,7 +55,7 @@ class Growth:
         """Components that there may be in the end."""
         return max(n_components, self.to)
 
-    def more(self, words: Any, leaves: Any) -> dict[int, int]:
+    def new_leaves(self, words: Any, leaves: Any) -> dict[int, int]:
         """New leaves of each leaf, given the words of every node. No node gets a single one: an
         only child says nothing that its parent does not."""
         left = self.to - len(words)
@@ -70,20 +72,20 @@ class Growth:
 def check_growth(growth: Any, burn_in: int | None = None) -> None:
     """An error where sweeps with another number of components would be averaged."""
     if growth is not None and burn_in is not None and growth.at > burn_in:
-        name = "grow_at" if isinstance(growth, Growth) else "search_at"
         raise InvalidParameter(
-            f"all components must be there when recording begins: {name} = {growth.at} must be at "
-            f"most burn_in = {burn_in}"
+            f"all components must be there when recording begins: {growth.option} = {growth.at} "
+            f"must be at most burn_in = {burn_in}"
         )
 
 
 def grown_model(growth: Growth, model: Model, words: npt.NDArray[Any]) -> tuple[Model, Any]:
     """The model with its new nodes, and how many leaves each grown node has got."""
-    if not isinstance(model, TreeMultinomial):
+    nodes = model.scores.nodes
+    if nodes is None or not model.scores.capabilities.grows:
         raise UnsupportedCombination(f"only a tree of components grows; model {model.key} has none")
-    more = growth.more(words, np.flatnonzero(model.tree.is_leaf).tolist())
-    scores = model.scores.grown(more, growth.a1, growth.a2, growth.b)
-    return replace(model, scores=scores), more
+    tree: Any = model
+    new_leaves = growth.new_leaves(words, np.flatnonzero(nodes.is_leaf).tolist())
+    return tree.grown(new_leaves, a1=growth.a1, a2=growth.a2, b=growth.b), new_leaves
 
 
 def is_due(growth: Any, state: State) -> bool:
@@ -96,10 +98,10 @@ def grow_counts(growth: Growth, state: State) -> State:
     leaves of a node are alike, until the sweep's documents tell them apart."""
     rng = generator(state.seed, purpose=3)
     c, n = state.c, state.n
-    model, more = grown_model(growth, state.model, n.sum(axis=0, dtype=np.float64))
+    model, new_leaves = grown_model(growth, state.model, n.sum(axis=0, dtype=np.float64))
     keep = growth.a1 / (growth.a1 + growth.a2)
     new_c, new_n = ([x] for x in (c.copy(), n.copy()))
-    for node, n_new in more.items():
+    for node, n_new in new_leaves.items():
         moved = _moved(c[:, node], 1 - keep, rng)
         child = rng.integers(n_new, size=len(c))
         new_c.append(np.where(child[:, None] == np.arange(n_new), moved[:, None], 0))
@@ -116,10 +118,10 @@ def grow_tokens(growth: Growth, state: State, document: npt.NDArray[np.int64]) -
     assert state.z is not None
     rng = generator(state.seed, purpose=3)
     K = state.model.n_components
-    model, more = grown_model(growth, state.model, np.bincount(state.z, minlength=K))
+    model, new_leaves = grown_model(growth, state.model, np.bincount(state.z, minlength=K))
     keep = growth.a1 / (growth.a1 + growth.a2)
     z, first, n_docs = state.z.copy(), K, int(document.max(initial=-1)) + 1
-    for node, n_new in more.items():
+    for node, n_new in new_leaves.items():
         child = first + rng.integers(n_new, size=n_docs)
         tokens = np.flatnonzero(state.z == node)
         tokens = tokens[rng.random(len(tokens)) >= keep]

@@ -16,21 +16,12 @@ from scipy.special import softmax
 from dcomp import _core
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
-from dcomp.inference.base import Algorithm, FloatingArray, Info, State
+from dcomp.inference.base import Algorithm, Carried, Climber, FloatingArray, Info, State
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
-from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights
+from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
 from dcomp.inference.start import seeded_state
 from dcomp.models import DirichletMultinomial, DirichletScores, Model, Observations
-from dcomp.models.arrays import FloatArray, read_only
-from dcomp.models.loadings import column_totals
-from dcomp.models.logistic_normal import (
-    VARIANCE_CAP,
-    VARIANCE_FLOOR,
-    LogisticNormalScores,
-    centred,
-    centred_covariance,
-    uncorrelated,
-)
+from dcomp.models.arrays import FloatArray, column_totals, read_only
 
 # Sweeps of the Dirichlet model before a fit: for mean field its gentle phase and a little more, for
 # the sampler with as many recorded as burnt in.
@@ -38,7 +29,7 @@ STARTS = {"collapsed-gibbs": 200, "mean-field": 40, "seeded": 0}
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Climber):
     """q(η_d) = N(mode, −∇²⁻¹) for every document; Θ, μ0 and Σ0 from their sums.
 
     loadings: "mean", "map" or "vb", as in MeanField.
@@ -63,7 +54,6 @@ class Laplace:
 
     name: ClassVar[str] = "laplace"
     objective_name: ClassVar[str] = "Laplace objective"
-    samples: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:
@@ -106,13 +96,13 @@ class Laplace:
             n = _dirichlet_n(model, observed, self.start, seed, executor or LocalExecutor(1))
             state = replace(state, n=read_only(n.astype(self.dtype)))
         eta = np.repeat(scores.mu0[None], counts.n_docs, axis=0)
-        return replace(state, extra={"eta": read_only(eta)})
+        return replace(state, carried=Modes(read_only(eta)))
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ from n, every document's mode, then the new n, μ0 and Σ0."""
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
-        before = state.extra["eta"]  # (I, K): the documents' modes
+        before = document_modes(state)
         eta = np.empty_like(before)
         c = np.empty(eta.shape, dtype=self.dtype)
         part = _Part(observed, before, eta, c)
@@ -126,7 +116,11 @@ class Laplace:
             )
         model, capped = state.model, tuple[str, ...]()
         if state.sweep >= self.learn_after:
-            model, capped = learn_normal(model, stats)
+            prior: Any = model.scores
+            learned, capped = prior.learn_from_modes(
+                stats.eta, stats.S, stats.squares, stats.n_docs
+            )
+            model = with_learned(model, learned)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(sweep, objective, stats.value, inner_updates, capped=capped)
         new = replace(
@@ -134,14 +128,41 @@ class Laplace:
             model=model,
             c=read_only(c),
             n=read_only(stats.n) if self.learn_loadings else state.n,
-            extra={"eta": read_only(eta)},
+            carried=Modes(read_only(eta)),
             sweep=sweep,
         )
         return new, info
 
-    def finish(self, observed: Observations, state: State) -> State:
-        """Nothing is left over."""
-        return state
+    @property
+    def treatment(self) -> str:
+        """As `loadings` says."""
+        return self.loadings
+
+    def carried_type(self, model: Model) -> type[Carried]:
+        """The documents' modes."""
+        return Modes
+
+
+@dataclass(frozen=True, eq=False)
+class Modes(Carried):
+    """The mode η of every document, (I, K)."""
+
+    eta: FloatArray
+
+    def scores(self, model: Model, exposure: FloatArray) -> FloatArray:
+        """softmax(η)."""
+        return np.asarray(softmax(self.eta, axis=1))
+
+    def check(self, model: Model, c: FloatingArray, n: FloatingArray) -> None:
+        """A ValueError where they cannot be of these documents."""
+        if self.eta.dtype != np.float64 or self.eta.shape != c.shape:
+            raise ValueError(f"eta must be float64 of shape {c.shape}; got {self.eta.shape}")
+
+
+def document_modes(state: State) -> FloatArray:
+    """η (I, K)."""
+    assert isinstance(state.carried, Modes)
+    return state.carried.eta
 
 
 def _dirichlet_n(
@@ -251,51 +272,6 @@ def _laplace(part: _Part, shared: _Climb, n_threads: int) -> LaplaceStats:
     return LaplaceStats(
         n, np.array(eta), np.reshape(S, (K, K)), squares, value, counts.n_docs, n_updates
     )
-
-
-def learn_normal(model: Model, stats: LaplaceStats) -> tuple[Model, tuple[str, ...]]:
-    """The model with μ0 = mean η_d and Σ0 = mean S_d about the new μ0, drawn to independent
-    components by the scores' shrinkage; and whether Σ0 is at a limit (MODELS §3)."""
-    scores: Any = model.scores
-    old, mean = scores.mu0, stats.eta / stats.n_docs
-    changes: dict[str, Any] = {}
-    if scores.learn_mu0:
-        changes["mu0"] = read_only(centred(mean))
-    if not scores.learn_Sigma0:
-        return model.with_scores(**changes), ()
-    moved, off = changes.get("mu0", old) - old, mean - old
-    # S about the new μ0 from that about the old one.
-    S = stats.S / stats.n_docs - np.outer(off, moved) - np.outer(moved, off)
-    Sigma0 = centred_covariance(S + np.outer(moved, moved))
-    share = shrinkage_of(scores, Sigma0, stats)
-    Sigma0, capped = _within_limits((1 - share) * Sigma0 + share * uncorrelated(Sigma0))
-    return model.with_scores(**changes, Sigma0=read_only(Sigma0)), capped
-
-
-def shrinkage_of(scores: LogisticNormalScores, Sigma0: FloatArray, stats: LaplaceStats) -> float:
-    """As given, or the share of least expected squared error off the diagonal: the variance of
-    Σ0, from the spread of S_d, over its squared distance to `uncorrelated`."""
-    if scores.shrinkage is not None:
-        return scores.shrinkage
-    distance = _off_diagonal(Sigma0 - uncorrelated(Sigma0))
-    if stats.n_docs < 2 or distance < 1e-20:
-        return 1.0
-    spread = stats.squares / stats.n_docs - _off_diagonal(stats.S / stats.n_docs)
-    return float(np.clip(spread / (stats.n_docs - 1) / distance, 0.0, 1.0))
-
-
-def _off_diagonal(matrix: FloatArray) -> float:
-    return float((matrix**2).sum() - (np.diag(matrix) ** 2).sum())
-
-
-def _within_limits(Sigma0: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
-    """Σ0 with the variances of its principal axes between floor and cap."""
-    K = len(Sigma0)
-    values, vectors = np.linalg.eigh(Sigma0 + np.full((K, K), 1 / K))
-    if values[0] >= VARIANCE_FLOOR and values[-1] <= VARIANCE_CAP:
-        return Sigma0, ()
-    values = np.clip(values, VARIANCE_FLOOR, VARIANCE_CAP)
-    return centred_covariance((vectors * values) @ vectors.T), ("Sigma0",)
 
 
 @dataclass(frozen=True)

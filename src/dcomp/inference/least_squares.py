@@ -23,8 +23,10 @@ import numpy.typing as npt
 
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import Info
+from dcomp.inference.maximum_likelihood import FactorInfo
 from dcomp.inference.run import CALLBACK, CONVERGED, INTERRUPTED, LIMIT, Callback
 from dcomp.inference.start import generator
+from dcomp.inference.stopping import RelativeChange
 from dcomp.models.arrays import FloatArray
 
 LEAST_SQUARES = ("coordinate-descent", "projected", "signed")
@@ -86,17 +88,17 @@ def factorise(
     try:
         for sweep in range(1, max_iter + 1):
             Z, B, loss, breach = _sweep(W, Z, B, size, half_step, signed)
-            change = (
-                abs(loss + rows[-1].objective) / max(loss, 1e-12 * size, 1e-300) if rows else np.nan
-            )
-            rows.append(Info(sweep, -loss, -loss, 1.0, change=float(change), residual=breach))
+            change = None
+            if rows:
+                change = float(abs(loss + rows[-1].objective) / max(loss, 1e-12 * size, 1e-300))
+            rows.append(FactorInfo(sweep, -loss, -loss, 1.0, change=change, residual=breach))
             if loss <= lowest * (1 + _SAME):
                 best, lowest = (Z, B), min(loss, lowest)
             answers = [callback(rows[-1]) for callback in callbacks]  # all of them, always
             if any(answers):
                 reason = CALLBACK
                 break
-            if tol > 0 and len(rows) > 2 and all(row.change < tol for row in rows[-2:]):
+            if RelativeChange(tol).is_met(rows):
                 reason = CONVERGED
                 break
     except KeyboardInterrupt:

@@ -14,16 +14,21 @@ import numpy as np
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import FloatingArray, Info, State
-from dcomp.inference.hyper import BETA_CAP, BETA_FLOOR
-from dcomp.inference.mean_field import Allocation, Weights, allocate, finite_objective
+from dcomp.inference.base import Climber, Info, State
+from dcomp.inference.mean_field import (
+    Allocation,
+    Weights,
+    allocate,
+    finite_objective,
+    with_learned,
+)
 from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 
 
 @dataclass(frozen=True)
-class MapEM:
+class MapEM(Climber):
     """The mode of p(scores, Θ | w) by EM; every sweep raises it where β is given.
 
     loadings: "mean" θ ∝ n + γ, the mode under Dirichlet(γ + 1); "map" θ ∝ n + γ − 1, the mode under
@@ -42,8 +47,8 @@ class MapEM:
 
     name: ClassVar[str] = "map"
     objective_name: ClassVar[str] = "log posterior"
-    samples: ClassVar[bool] = False
     mode: ClassVar[str] = "maximise"
+    estimates: ClassVar[str] = "mode"
 
     def __post_init__(self) -> None:
         if self.loadings not in ("mean", "map"):
@@ -75,7 +80,9 @@ class MapEM:
         how = Allocation(state.model, weights, self.max_inner, self.inner_tol, self.mode)
         c, stats = allocate(observed, state.c, how, executor)
         objective = finite_objective(stats, weights, state.sweep + 1)
-        model, capped = learn_rate(state.model, c, observed)
+        prior: Any = state.model.scores
+        learned, capped = prior.learn_at_mode(c, observed.total_exposure)
+        model = with_learned(state.model, learned)
         info = Info(
             state.sweep + 1,
             objective,
@@ -86,24 +93,16 @@ class MapEM:
         new = replace(state, model=model, c=c, n=read_only(stats.n), sweep=state.sweep + 1)
         return new, info
 
-    def finish(self, observed: Observations, state: State) -> State:
-        """Nothing is left over."""
-        return state
+    @property
+    def treatment(self) -> str:
+        """As `loadings` says."""
+        return self.loadings
 
 
 def check_modes(model: Model, loadings: str) -> None:
     """An error where a mode does not exist (MODELS §4, §7)."""
     scores: Any = model.scores
-    if scores.alpha.min() < 1:
-        raise InvalidParameter(
-            "map needs alpha >= 1: below it the density of a score is infinite at zero, and a "
-            f"whole document can vanish; got alpha = {scores.alpha.min():g} ('auto' is 1.1)"
-        )
-    if scores.learn_alpha:
-        raise UnsupportedCombination(
-            "map does not learn alpha, because the mode of a score says too little about its "
-            "spread; give a number of at least 1"
-        )
+    scores.check_mode()
     if model.loadings.learned:
         raise UnsupportedCombination(
             "gamma='auto' is learned by gibbs and collapsed-gibbs, not map"
@@ -115,16 +114,15 @@ def check_modes(model: Model, loadings: str) -> None:
         )
 
 
-def learn_rate(
-    model: Model, c: FloatingArray, observed: Observations
-) -> tuple[Model, tuple[str, ...]]:
-    """β = α / mean E[l], E[l] = (α + c) / (β + e): from the mean of the scores given c, because the
-    joint mode of scores and their scale does not exist (MODELS §7)."""
+def check_flat(model: Model, algorithm: str) -> None:
+    """An error unless the model has no priors, which maximum likelihood has no use for."""
     scores: Any = model.scores
-    if not getattr(scores, "learn_beta", False):
-        return model, ()
-    rate = scores.beta + observed.total_exposure[:, None]
-    mean = ((scores.alpha + c) / rate).mean(axis=0)
-    beta = np.clip(scores.alpha / mean, BETA_FLOOR, BETA_CAP)
-    at_limit = np.any((beta <= BETA_FLOOR) | (beta >= BETA_CAP))
-    return model.with_scores(beta=beta), ("beta",) if at_limit else ()
+    wanted = {**scores.flat_values, "gamma": 1.0}
+    given = {p.name: p.value for p in scores.parameters()} | {"gamma": model.loadings.gamma}
+    for name, flat in wanted.items():
+        if np.any(given[name] != flat):
+            *most, last = (f"{key}={value:g}" for key, value in wanted.items())
+            raise InvalidParameter(
+                f"{algorithm} is maximum likelihood and has no priors: give {', '.join(most)} and "
+                f"{last}, or use map; got {name} = {np.ravel(given[name])[0]:g}"
+            )

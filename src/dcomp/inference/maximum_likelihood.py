@@ -17,7 +17,8 @@ import numpy as np
 from dcomp import _core
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import FloatingArray, Info, State
+from dcomp.inference.base import Carried, Climber, FloatingArray, Info, State
+from dcomp.inference.map_em import check_flat
 from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
@@ -29,7 +30,7 @@ _FIRST, _MOST, _GROWTH, _CUT, _KEPT = 0.5, 0.99, 1.05, 0.5, 0.1
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood:
+class MaximumLikelihood(Climber):
     """The maximum of p(W | L, Θ); no sweep lowers it.
 
     solver: "coordinate-descent", each step carried on where that helps (extrapolation), or
@@ -48,9 +49,9 @@ class MaximumLikelihood:
 
     name: ClassVar[str] = "ml"
     objective_name: ClassVar[str] = "log likelihood"
-    samples: ClassVar[bool] = False
     mode: ClassVar[str] = "maximise"  # of a new document, too
-    loadings: ClassVar[str] = "map"  # θ ∝ n
+    estimates: ClassVar[str] = "likelihood"
+    must_carry: ClassVar[bool] = False  # multiplicative updates carry nothing on
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
@@ -75,7 +76,11 @@ class MaximumLikelihood:
     ) -> State:
         """Even scores, loadings seeded by documents."""
         model.loadings.per_feature(observed.counts.n_features)
-        check_flat(model)
+        check_flat(model, self.name)
+        if model.loadings.learned:
+            raise UnsupportedCombination(
+                "gamma='auto' is learned by gibbs and collapsed-gibbs, not ml"
+            )
         if observed.counts.features.n_blocks > 1:
             raise UnsupportedCombination(
                 "ml takes one block of features, because loadings that sum to 1 in each of several "
@@ -85,7 +90,7 @@ class MaximumLikelihood:
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: documents, then features; a step that lowers the likelihood is taken back."""
-        now = _Momentum.of(state, self._first_weight)
+        now = self._momentum(state)
         threads = executor.n_threads
         c, half = self._solve(observed.corpus, now.n, state.c, threads)
         ahead = carried_on(c, now.c, now.weight)
@@ -100,18 +105,33 @@ class MaximumLikelihood:
         residual, sweep = max(half.residual, whole.residual), state.sweep + 1
         rounds = (half.rounds + whole.rounds) / 2
         if objective < now.objective:
-            back = _Momentum(state.c, state.n, now.weight * _CUT, now.objective)
-            info = Info(sweep, now.objective, now.objective, rounds, residual=residual)
-            return replace(state, sweep=sweep, extra=back.extra), info
+            back = Momentum(state.c, state.n, now.weight * _CUT, now.objective)
+            info = FactorInfo(sweep, now.objective, now.objective, rounds, residual=residual)
+            return replace(state, sweep=sweep, carried=back), info
         weight = min(now.weight * _GROWTH, _MOST)
-        following = _Momentum(c, carried_on(n, start, weight), weight, objective)
-        info = Info(sweep, objective, objective, rounds, residual=residual)
+        following = Momentum(c, carried_on(n, start, weight), weight, objective)
+        info = FactorInfo(sweep, objective, objective, rounds, residual=residual)
         new = replace(state, c=read_only(ahead), n=read_only(n), sweep=sweep)
-        return (replace(new, extra=following.extra) if self._first_weight else new), info
+        return (replace(new, carried=following) if self._first_weight else new), info
 
-    def finish(self, observed: Observations, state: State) -> State:
-        """Nothing is left over."""
-        return state
+    @property
+    def treatment(self) -> str:
+        """θ ∝ n."""
+        return "map"
+
+    def info_type(self, model: Model) -> type[Info]:
+        """With the residual."""
+        return FactorInfo
+
+    def carried_type(self, model: Model) -> type[Carried]:
+        """How a step is carried on; nothing for the multiplicative updates."""
+        return Momentum
+
+    def _momentum(self, state: State) -> Momentum:
+        """Of a state; at the beginning there is none yet."""
+        if isinstance(state.carried, Momentum):
+            return state.carried
+        return Momentum(state.c, state.n, self._first_weight, -np.inf)
 
     @property
     def _first_weight(self) -> float:
@@ -136,8 +156,8 @@ class MaximumLikelihood:
         return out, _Sums(*sums)
 
 
-@dataclass(frozen=True)
-class _Momentum:
+@dataclass(frozen=True, eq=False)
+class Momentum(Carried):
     """What a step that is carried on leaves to the next."""
 
     c: FloatingArray  # (I, K): of the last step, before it was carried on
@@ -145,19 +165,13 @@ class _Momentum:
     weight: float  # how much of a step it is carried on
     objective: float  # at the state's own c and n
 
-    @classmethod
-    def of(cls, state: State, first_weight: float) -> _Momentum:
-        """Of a state; at the beginning there is none yet."""
-        extra = state.extra
-        if not extra:
-            return cls(state.c, state.n, first_weight, -np.inf)
-        return cls(extra["c"], extra["n"], float(extra["weight"]), float(extra["objective"]))
 
-    @property
-    def extra(self) -> dict[str, FloatingArray]:
-        """As a State keeps it."""
-        numbers = {"weight": np.array(self.weight), "objective": np.array(self.objective)}
-        return {"c": read_only(self.c), "n": read_only(self.n), **numbers}
+@dataclass(frozen=True, kw_only=True)
+class FactorInfo(Info):
+    """A row of maximum likelihood, with the largest breach of the conditions of a maximum
+    (Karush, Kuhn, Tucker)."""
+
+    residual: float
 
 
 @dataclass(frozen=True)
@@ -196,17 +210,3 @@ def _ratio(totals: Any, values: FloatingArray) -> FloatingArray:
 
 def _reciprocal(totals: Any) -> Any:
     return np.divide(1.0, totals, where=totals > 0, out=np.zeros_like(totals))
-
-
-def check_flat(model: Model) -> None:
-    """An error unless the model has no priors, which maximum likelihood has no use for."""
-    scores: Any = model.scores
-    given = {"alpha": scores.alpha, "beta": scores.beta, "gamma": model.loadings.gamma}
-    for (name, value), flat in zip(given.items(), (1, 0, 1), strict=True):
-        if np.any(value != flat):
-            raise InvalidParameter(
-                "ml is maximum likelihood and has no priors: give alpha=1, beta=0 and gamma=1, or "
-                f"use map; got {name} = {np.ravel(value)[0]:g}"
-            )
-    if model.loadings.learned:
-        raise UnsupportedCombination("gamma='auto' is learned by gibbs and collapsed-gibbs, not ml")

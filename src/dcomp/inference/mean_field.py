@@ -8,6 +8,7 @@ then the optimum for the new α, which keeps the bound monotone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,19 +18,26 @@ from dcomp import _core
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor
-from dcomp.inference.base import FloatingArray, Info, State, SufficientStats
+from dcomp.inference.base import (
+    Climber,
+    FloatingArray,
+    Info,
+    Schedule,
+    State,
+    SufficientStats,
+)
 from dcomp.inference.growth import Growth, grow_counts, is_due
-from dcomp.inference.hyper import learn_scores
 from dcomp.inference.sampling import native_tree
 from dcomp.inference.start import even_c, seeded_state
 from dcomp.models import Model, Observations, TreeScores
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.prior import learned_values
 
 TREATMENTS = ("mean", "map", "vb")
 
 
 @dataclass(frozen=True)
-class MeanField:
+class MeanField(Climber):
     """q(scores) q(v) q(Θ) by coordinate ascent on the bound (16), (19).
 
     loadings: how Θ enters (MODELS §4): "mean" θ ∝ n + γ, "map" θ ∝ n + γ − 1 (γ ≥ 1), "vb"
@@ -53,7 +61,6 @@ class MeanField:
 
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
-    samples: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:
@@ -104,7 +111,7 @@ class MeanField:
         objective = finite_objective(stats, weights, state.sweep + 1)
         model, capped = state.model, tuple[str, ...]()
         if state.sweep >= self.learn_after:
-            model, capped = learn_scores(model, stats.log_scores, stats.mean_scores, stats.n_docs)
+            model, capped = learn_scores(model, stats)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
         new_state = replace(
@@ -112,9 +119,34 @@ class MeanField:
         )
         return new_state, info
 
-    def finish(self, observed: Observations, state: State) -> State:
-        """Nothing is left over."""
-        return state
+    @property
+    def treatment(self) -> str:
+        """As `loadings` says."""
+        return self.loadings
+
+    @classmethod
+    def restored(cls, options: Mapping[str, Any]) -> MeanField:
+        """From a file."""
+        grow = options.get("grow")
+        return cls(**{**options, "grow": None if grow is None else Growth(**grow)})
+
+    @property
+    def schedule(self) -> Schedule:
+        """Nothing is recorded; a tree may grow."""
+        return Schedule(adds=self.grow)
+
+
+def learn_scores(model: Model, stats: SufficientStats) -> tuple[Model, tuple[str, ...]]:
+    """The model with what its score prior learns from a sweep, and the names of what is at a
+    limit."""
+    scores: Any = model.scores
+    learned, capped = scores.learn_from_moments(stats.log_scores, stats.mean_scores, stats.n_docs)
+    return with_learned(model, learned), capped
+
+
+def with_learned(model: Model, learned: Any) -> Model:
+    """The model with the values that its score prior has learned."""
+    return model.with_scores(**learned_values(learned))
 
 
 @dataclass(frozen=True)
@@ -202,8 +234,8 @@ def fold_in(
         n_threads,
     )
     prior: Any = model.scores
-    of = prior.posterior_mode if mode == "maximise" else prior.posterior_mean
-    scores = of(c_new, observed.total_exposure).astype(c.dtype)
+    summary = prior.posterior_mode if mode == "maximise" else prior.posterior_mean
+    scores = summary(c_new, observed.total_exposure).astype(c.dtype)
     return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
 
 

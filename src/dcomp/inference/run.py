@@ -50,13 +50,11 @@ def run(
     history: list[Info] = [] if resume is None else list(resume.history)
     reason = COMPLETE if algorithm.samples else LIMIT
     may_stop = not algorithm.samples
-    # An algorithm with a schedule of its own knows when it is over.
-    is_done: Callable[[State], bool] = getattr(algorithm, "is_done", lambda _: False)
     try:
         while state.sweep < max_iter:
             started = time.perf_counter()
             next_state, info = algorithm.step(observed, state, executor)
-            change = relative_change(history[-1], info) if history else float("nan")
+            change = relative_change(history[-1], info) if history else None
             info = replace(info, change=change, seconds=time.perf_counter() - started)
             history.append(info)
             state = next_state
@@ -64,7 +62,7 @@ def run(
             if any(answers):
                 reason = CALLBACK
                 break
-            if is_done(state):
+            if algorithm.is_done(state):
                 reason = CONVERGED
                 break
             if may_stop and state.sweep >= algorithm.min_sweeps and stopping.is_met(history):
@@ -77,11 +75,11 @@ def run(
             raise
         reason = INTERRUPTED
     if reason == LIMIT and stopping.tol > 0:
-        what = (
-            f"the relative change fell below tol = {stopping.tol:g} (it is "
-            f"{history[-1].change:.2g}); raise max_iter or tol"
-        )
-        if hasattr(algorithm, "is_done"):
+        change = history[-1].change
+        so_far = "" if change is None else f" (it is {change:.2g})"
+        what = f"the relative change fell below tol = {stopping.tol:g}{so_far}; "
+        what += "raise max_iter or tol"
+        if algorithm.has_schedule:
             what = "its schedule was over; raise max_iter"
         warnings.warn(
             f"{algorithm.name} reached max_iter = {max_iter} before {what}, or resume the fit",

@@ -7,7 +7,6 @@ better begun at random, far from each other.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,9 @@ import numpy.typing as npt
 from dcomp.errors import InvalidParameter
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.mean_field import MeanField, Weights
-from dcomp.models import ConditionalGammaScores, GammaPoisson, GammaScores, Model, Observations
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray
+from dcomp.models.prior import learned_values
 
 STARTS = ("random", "mean-field")
 PASSES = 40  # of mean field: its gentle phase and a little more
@@ -42,29 +43,19 @@ class MeanFieldStart:
     weights: Weights
 
     @classmethod
-    def of(
+    def fitted(
         cls, model: Model, observed: Observations, seed: int, executor: Executor | None
     ) -> MeanFieldStart:
-        """CGP has no mean field; it begins where GP with its α and β arrives."""
+        """A model with exact zeros has no mean field; it begins where the one without arrives."""
         executor = executor or LocalExecutor(1)
         algorithm = MeanField()
-        state = algorithm.init(_fixed_gamma(_without_zeros(model)), observed, seed)
+        state = algorithm.init(_fixed_gamma(model.without_zeros()), observed, seed)
         for _ in range(PASSES):
             state, _ = algorithm.step(observed, state, executor)
         weights = Weights.build(
             state.model, observed.counts.features, state.n, algorithm.loadings, executor.n_threads
         )
-        learned: Any = state.model.scores
-        changes = {name: getattr(learned, name) for name in learned.learned}
-        return cls(model.with_scores(**changes), state.c, weights)
-
-
-def _without_zeros(model: Model) -> Model:
-    scores: Any = model.scores
-    if not isinstance(scores, ConditionalGammaScores):
-        return model
-    plain = GammaScores(scores.alpha, scores.beta, scores.learn_alpha, scores.learn_beta)
-    return GammaPoisson(plain, model.loadings)
+        return cls(model.with_scores(**learned_values(state.model.scores)), state.c, weights)
 
 
 def _fixed_gamma(model: Model) -> Model:
@@ -86,10 +77,13 @@ def heated(model: Model, sweep: int, anneal: int) -> Model:
     if sweep > anneal:
         return model
     heat = HEAT ** (1 - (sweep - 1) / anneal)
-    scores: Any = model.scores
-    stronger = [name for name in ("alpha", "beta", "a1", "a2", "b", "psi") if hasattr(scores, name)]
-    changes = {name: getattr(scores, name) * heat for name in stronger}
-    if hasattr(scores, "rho"):
-        changes["rho"] = scores.rho / heat
+    changes = {p.name: _at_heat(p.value, heat, p.heat) for p in model.scores.parameters()}
     loadings = replace(model.loadings, gamma=model.loadings.gamma * heat)
     return model.with_scores(**changes).with_loadings(loadings)
+
+
+def _at_heat(value: FloatArray, heat: float, power: int) -> FloatArray:
+    """What annealing makes of a parameter, given in which direction it is stronger."""
+    if power == 0:
+        return value
+    return value * heat if power > 0 else value / heat

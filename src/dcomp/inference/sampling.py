@@ -13,13 +13,7 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.inference.base import Recorded
-from dcomp.models import (
-    ConditionalGammaScores,
-    Model,
-    Observations,
-    StructuredScores,
-    TreeScores,
-)
+from dcomp.models import ConditionalGammaScores, Model, Observations, TreeScores
 from dcomp.models.arrays import FloatArray, read_only
 
 
@@ -65,63 +59,35 @@ def native_tree(scores: TreeScores) -> _core.TreePrior:
     return _core.TreePrior(parent, *map(np.ascontiguousarray, (scores.a1, scores.a2, scores.b)))
 
 
-FloatRows = npt.NDArray[np.float32]
-
-
-def score_weights(
-    model: Model, observed: Observations, padded: int
-) -> tuple[FloatRows | None, FloatRows, FloatRows]:
-    """a0, a, F of the token samplers (MODELS §3), one row for all documents or one for each.
-
-    s_k = F_k (a_k + c_k) where c_k > 0, and F_k a0_k where c_k = 0; a0 is None where it is a.
-    """
-    scores: Any = model.scores
-    exposure = observed.total_exposure
-    rate = np.ones((1, model.n_components))
-    if model.has_exposure:
-        common = bool(np.all(exposure == exposure[0]))
-        exposure = exposure[:1] if common else exposure
-        rate = scores.beta + exposure[:, None]
-    alpha = np.broadcast_to(scores.alpha, rate.shape)
-
-    def pad(values: FloatArray) -> FloatRows:
-        out = np.zeros((len(values), padded), dtype=np.float32)
-        out[:, : values.shape[1]] = values
-        return out
-
-    a0 = None
-    if isinstance(scores, ConditionalGammaScores):
-        a0 = pad((1 - scores.zero_probability(exposure)) * alpha)
-    return a0, pad(alpha), pad(1 / rate)
-
-
 def add_means(
     recorded: Recorded, model: Model, c: npt.NDArray[np.int32], n_threads: int
 ) -> Recorded:
-    """The record with E[scores | c] added, where the model needs it."""
+    """The record with E[scores | c] added, where the prior asks for it."""
     if recorded.scores is None:
         return recorded
-    assert isinstance(model.scores, TreeScores)
-    scores = recorded.scores.copy()
-    _core.tree_means(c, native_tree(model.scores), scores, n_threads)
-    return replace(recorded, scores=read_only(scores))
+    scores: Any = model.scores
+    total = recorded.scores.copy()
+    _core.tree_means(c, native_tree(scores), total, n_threads)
+    return replace(recorded, scores=read_only(total))
 
 
 def empty_record(model: Model, observed: Observations) -> Recorded:
-    """Zero sums, with room for what this model needs."""
-    K, counts = model.n_components, observed.counts
-    needs_zeros = isinstance(model.scores, ConditionalGammaScores)
-    needs_scores = isinstance(model.scores, TreeScores | StructuredScores)
-    shape = (counts.n_docs, K)
-    more: dict[str, tuple[int, ...]] = {}
-    if isinstance(model.scores, StructuredScores):
-        structure = model.scores.structure
-        more = {"leaf_scores": (counts.n_docs, structure.n_leaves), "upsilon": (structure.n_pairs,)}
+    """Zero sums of all that the score prior asks for."""
+    counts, slots = observed.counts, model.scores.slots
+    shape = (counts.n_docs, model.n_components)
+
+    def zeros(*size: int) -> npt.NDArray[np.float32]:
+        return np.zeros(size, dtype=np.float32)
+
+    own = {
+        name: zeros(*(counts.n_docs if side is None else side for side in size))
+        for name, size in slots.own.items()
+    }
     return Recorded(
-        np.zeros((counts.n_features, K), dtype=np.float32),
-        np.zeros(shape, dtype=np.float32),
-        np.zeros(shape, dtype=np.float32) if needs_zeros else None,
+        zeros(counts.n_features, model.n_components),
+        zeros(*shape),
+        zeros(*shape) if slots.zeros else None,
         0,
-        np.zeros(shape, dtype=np.float32) if needs_scores else None,
-        {name: np.zeros(size, dtype=np.float32) for name, size in more.items()},
+        zeros(*shape) if slots.scores else None,
+        own,
     )

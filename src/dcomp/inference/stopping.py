@@ -34,7 +34,11 @@ class RelativeChange:
         """Whether the sweeps so far have settled; never with tol = 0."""
         if self.tol == 0 or len(rows) <= self.patience:
             return False
-        return all(row.change < self.tol for row in rows[-self.patience :])
+        return all(_is_below(row.change, self.tol) for row in rows[-self.patience :])
+
+
+def _is_below(change: float | None, tol: float) -> bool:
+    return change is not None and change < tol
 
 
 def relative_change(before: Info, after: Info) -> float:

@@ -8,7 +8,9 @@ of that climb, and the sampler goes on with the structure that was found.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +20,10 @@ from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombinati
 from dcomp.inference.base import State
 from dcomp.inference.climb import SCORES, Climbed, climb
 from dcomp.inference.climb_forest import Move
+from dcomp.inference.pairs import PairCounts
 from dcomp.inference.start import generator
-from dcomp.models import Structure, Structured
+from dcomp.models import Structure
 from dcomp.models.arrays import FloatArray, read_only
-
-MOVES = "moves"  # in State.extra: a row per accepted move
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class StructureSearch:
     max_nodes: int | None = None
     psi: float | tuple[float, float] = 1.0
 
+    option: ClassVar[str] = "search_at"  # what users call `at`
+
     def __post_init__(self) -> None:
         if self.at < 1:
             raise InvalidParameter(
@@ -47,6 +50,12 @@ class StructureSearch:
             )
         if self.score not in SCORES:
             raise InvalidParameter(f"score must be one of {', '.join(SCORES)}; got {self.score!r}")
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any]) -> StructureSearch:
+        """From a file."""
+        psi = entry["psi"]
+        return cls(**{**entry, "psi": tuple(psi) if isinstance(psi, list) else psi})
 
     def most(self, n_leaves: int) -> int:
         """Nodes that there may be in the end."""
@@ -63,9 +72,11 @@ def search_tokens(
 ) -> State:
     """The state with the structure that `climb` finds for its words n (J, K); `entry` is the entry
     of the counts of each token, in the order of z."""
-    model = state.model
-    if not isinstance(model, Structured):
-        raise UnsupportedCombination(f"only model ST has a structure; model {model.key} has none")
+    if not state.model.scores.capabilities.searches:
+        raise UnsupportedCombination(
+            f"only model ST has a structure; model {state.model.key} has none"
+        )
+    model: Any = state.model
     assert state.z is not None
     gamma = model.loadings.per_feature(counts.n_features)
     found = climb(n, gamma, counts.features.blocks, score=search.score, max_nodes=search.max_nodes)
@@ -80,8 +91,10 @@ def search_tokens(
     z = _paired(found, structure, state.z, counts.indices[entry], state.seed)
     model = model.with_structure(structure, search.psi)
     unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
-    extra = {**state.extra, MOVES: read_only(as_rows(found.moves))}
-    return replace(state, model=model, z=read_only(z), c=unread, n=unread, extra=extra, cache=None)
+    carried = PairCounts(unread, unread, read_only(as_rows(found.moves)))
+    return replace(
+        state, model=model, z=read_only(z), c=unread, n=unread, carried=carried, cache=None
+    )
 
 
 def _paired(

@@ -7,31 +7,21 @@ where the corpus shares it: every document is then on its own.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from dcomp.inference.base import FloatingArray
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import draw_given_counts
 from dcomp.inference.mean_field import Weights
+from dcomp.inference.pairs import PairCounts
 from dcomp.inference.sampled_scores import (
     Moments,
     SampledScores,
     check_draws,
     in_single_precision,
 )
-from dcomp.models import Observations, Structured, StructuredScores
-from dcomp.models.structure_rows import FixedRows
-
-
-def with_given_rows(model: Structured, upsilon: FloatingArray) -> Structured:
-    """The model with Υ (P) given where the corpus shares it; documents' own stay unknown."""
-    scores = model.scores
-    if scores.rows.per_document:
-        return model
-    rows = FixedRows(scores.structure, np.asarray(upsilon, dtype=np.float64))
-    return replace(model, scores=StructuredScores(scores.leaves, rows))
+from dcomp.inference.token_samplers import PairTokens
+from dcomp.models import Observations, Structured
 
 
 def sample_structured_scores(
@@ -48,6 +38,7 @@ def sample_structured_scores(
     """Node scores of every document on its own; the same for any number of threads."""
     check_draws(n_draws, burn_in)
     tokens = CollapsedGibbs().sampler(model, observed)
+    assert isinstance(tokens, PairTokens)
     z = np.empty(tokens.n_tokens, dtype=np.uint16)
     tokens.start(seed, z)
     tokens.count(z)
@@ -67,10 +58,18 @@ def sample_structured_scores(
         leaves += of_leaves
         nodes[:] = 0
         tokens.native.add_nodes(nodes)
-        extra: dict[str, Any] = {"leaf_counts": C, "structure_counts": S}
-        how: Any = {"seed": seed, "sweep": sweep, "of": ("scores",), "n_threads": n_threads}
+        beside = PairCounts(C, S)
         draw = draw_given_counts(
-            model, observed.counts.features, exposure, nodes.astype(np.int32), n, extra=extra, **how
+            model,
+            observed.counts.features,
+            exposure,
+            nodes.astype(np.int32),
+            n,
+            seed=seed,
+            sweep=sweep,
+            of=("scores",),
+            n_threads=n_threads,
+            carried=beside,
         )
         assert draw.scores is not None
         moments.add(mean, draw.scores, nodes)

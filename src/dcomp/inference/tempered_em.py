@@ -21,8 +21,8 @@ from dcomp import _core
 from dcomp.data import Counts, halves
 from dcomp.errors import InvalidParameter
 from dcomp.executors import Executor
-from dcomp.inference.base import FloatingArray, Info, State
-from dcomp.inference.map_em import check_modes
+from dcomp.inference.base import Carried, Climber, FloatingArray, Info, State
+from dcomp.inference.map_em import check_flat, check_modes
 from dcomp.inference.mean_field import Allocation, Weights, allocate, finite_objective
 from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
@@ -30,7 +30,7 @@ from dcomp.models.arrays import read_only
 
 
 @dataclass(frozen=True)
-class TemperedEM:
+class TemperedEM(Climber):
     """PLSA by EM whose β is lowered while that predicts held-out words better.
 
     held_out: the share of tokens that is held out, until the last sweeps.
@@ -52,9 +52,9 @@ class TemperedEM:
 
     name: ClassVar[str] = "tempered-em"
     objective_name: ClassVar[str] = "tempered free energy"
-    samples: ClassVar[bool] = False
     mode: ClassVar[str] = "maximise"
-    loadings: ClassVar[str] = "map"
+    estimates: ClassVar[str] = "likelihood"
+    has_schedule: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("held_out", "cooling"):
@@ -80,29 +80,23 @@ class TemperedEM:
     ) -> State:
         """Even scores, loadings seeded by documents."""
         model.loadings.per_feature(observed.counts.n_features)
-        scores: Any = model.scores
-        if np.any(scores.alpha != 1) or np.any(model.loadings.gamma != 1):
-            raise InvalidParameter(
-                "tempered-em has no priors: give alpha=1 and gamma=1, or use map; got alpha = "
-                f"{scores.alpha[0]:g}, gamma = {np.ravel(model.loadings.gamma)[0]:g}"
-            )
-        check_modes(model, self.loadings)
+        check_flat(model, self.name)
+        check_modes(model, self.treatment)
         state = seeded_state(model, observed.counts, seed, self.dtype)
-        return replace(state, extra=_Schedule(1.0, 1.0, _NONE, 0, 0, -1).extra(state.c, state.n))
+        return replace(state, carried=Cooling(state.c, state.n, 1.0, 1.0, _NONE, 0, 0, -1))
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep at the β of the schedule, and what the held-out tokens make of it."""
-        schedule = _Schedule.of(state)
+        cooling = _cooling(state)
         split = state.cache if isinstance(state.cache, _Split) else self._split(observed, state)
-        words = observed if schedule.is_final else split.seen
-        c, n, info = self._sweep(words, state, schedule.beta, executor)
+        words = observed if cooling.is_final else split.seen
+        c, n, info = self._sweep(words, state, cooling.beta, executor)
         new = replace(state, c=c, n=n, sweep=state.sweep + 1, cache=split)
+        if cooling.is_final:
+            after = replace(cooling, c=c, n=n, final=cooling.final + 1)
+            return replace(new, carried=after), info
         score = split.score(new, executor.n_threads)
-        info = replace(info, held_out=float("nan") if schedule.is_final else score)
-        if schedule.is_final:
-            after = replace(schedule, final=schedule.final + 1)
-            return replace(new, extra=after.extra(c, n)), info
-        return self._judge(new, schedule, score), info
+        return self._judge(new, cooling, score), replace(info, held_out=score)
 
     def finish(self, observed: Observations, state: State) -> State:
         """The split is let go; it can be made again."""
@@ -110,36 +104,52 @@ class TemperedEM:
 
     def is_done(self, state: State) -> bool:
         """Whether the last sweeps are done."""
-        return _Schedule.of(state).final >= self.final_sweeps
+        return _cooling(state).final >= self.final_sweeps
 
-    def _judge(self, state: State, schedule: _Schedule, score: float) -> State:
+    def temper(self, state: State) -> float:
+        """The best β."""
+        return _cooling(state).best_beta
+
+    def info_type(self, model: Model) -> type[Info]:
+        """With β and what the held-out tokens say."""
+        return TemperedInfo
+
+    def carried_type(self, model: Model) -> type[Carried]:
+        """Where the cooling stands."""
+        return Cooling
+
+    @property
+    def treatment(self) -> str:
+        """θ ∝ n."""
+        return "map"
+
+    def _judge(self, state: State, now: Cooling, score: float) -> State:
         """Better: go on. Not better for a while: back to the best, with a lower β or to the end."""
-        if score > schedule.best + self.min_gain:
-            gained = 0 if schedule.best == _NONE else 1
-            better = replace(schedule, best=score, best_beta=schedule.beta, waited=0, gained=gained)
-            return replace(state, extra=better.extra(state.c, state.n))
-        c, n = state.extra["c"], state.extra["n"]
-        if schedule.waited + 1 < self.patience:
-            return replace(state, extra=replace(schedule, waited=schedule.waited + 1).extra(c, n))
-        if schedule.gained:
-            beta = schedule.beta * self.cooling
-            schedule = replace(schedule, beta=beta, waited=0, gained=0)
+        if score > now.best + self.min_gain:
+            gained = 0 if now.best == _NONE else 1
+            best: Any = {"c": state.c, "n": state.n, "best": score, "best_beta": now.beta}
+            return replace(state, carried=replace(now, **best, waited=0, gained=gained))
+        if now.waited + 1 < self.patience:
+            return replace(state, carried=replace(now, waited=now.waited + 1))
+        if now.gained:
+            after = replace(now, beta=now.beta * self.cooling, waited=0, gained=0)
         else:
-            schedule = replace(schedule, beta=schedule.best_beta, final=0)
-        return replace(state, c=c, n=n, extra=schedule.extra(c, n))
+            after = replace(now, beta=now.best_beta, final=0)
+        return replace(state, c=now.c, n=now.n, carried=after)
 
     def _sweep(
         self, observed: Observations, state: State, beta: float, executor: Executor
-    ) -> tuple[FloatingArray, FloatingArray, Info]:
+    ) -> tuple[FloatingArray, FloatingArray, TemperedInfo]:
         features = observed.counts.features
-        weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
+        weights = Weights.build(state.model, features, state.n, self.treatment, executor.n_threads)
         how = Allocation(
             state.model, weights.tempered(beta), self.max_inner, 0.0, self.mode, temper=beta
         )
         c, stats = allocate(observed, state.c, how, executor)
         flat = stats.n_docs * float(gammaln(state.model.n_components))  # the density of each m
         free = (finite_objective(stats, weights, state.sweep + 1) - weights.log_prior - flat) / beta
-        info = Info(state.sweep + 1, free, free, stats.n_updates / stats.n_docs, temper=beta)
+        updates = stats.n_updates / stats.n_docs
+        info = TemperedInfo(state.sweep + 1, free, free, updates, temper=beta)
         return c, read_only(stats.n), info
 
     def _split(self, observed: Observations, state: State) -> _Split:
@@ -155,8 +165,12 @@ class TemperedEM:
 _NONE = -1e300  # the score before there is one
 
 
-@dataclass(frozen=True)
-class _Schedule:
+@dataclass(frozen=True, eq=False)
+class Cooling(Carried):
+    """Where the schedule stands, with the best c and n so far."""
+
+    c: FloatingArray
+    n: FloatingArray
     beta: float
     best_beta: float
     best: float  # held-out log-likelihood per token
@@ -164,23 +178,32 @@ class _Schedule:
     gained: int  # whether this β had a better one
     final: int  # sweeps done of the last ones, -1 before them
 
-    @classmethod
-    def of(cls, state: State) -> _Schedule:
-        """As `extra` wrote it."""
-        beta, best_beta, best, waited, gained, final = (
-            state.extra[name] for name in ("beta", "best_beta", "best", "waited", "gained", "final")
-        )
-        return cls(float(beta), float(best_beta), float(best), int(waited), int(gained), int(final))
-
     @property
     def is_final(self) -> bool:
         """Whether all tokens are in use."""
         return self.final >= 0
 
-    def extra(self, c: FloatingArray, n: FloatingArray) -> dict[str, FloatingArray]:
-        """As a State keeps it, with the best c and n so far."""
-        numbers = {name: np.array(value) for name, value in vars(self).items()}
-        return {"c": read_only(c), "n": read_only(n), **numbers}
+
+def _cooling(state: State) -> Cooling:
+    assert isinstance(state.carried, Cooling)
+    return state.carried
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemperedInfo(Info):
+    """A row of tempered EM: its β, and the log-likelihood per held-out token, None in the last
+    sweeps, which hold out nothing."""
+
+    temper: float
+    held_out: float | None = None
+
+    comparison = "held-out words"
+
+    @classmethod
+    def chain_value(cls, rows: Any) -> float:
+        """How well the best sweep predicted the held-out words: objectives of another β do not
+        compare."""
+        return float(max(row.held_out for row in rows if row.held_out is not None))
 
 
 @dataclass(frozen=True)

@@ -6,49 +6,79 @@ node there, and more to read than c and n.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.executors import Executor
-from dcomp.inference.base import Recorded
-from dcomp.inference.hyper import learn_from_counts, learn_rows
+from dcomp.inference.base import Carried, Info, Recorded
+from dcomp.inference.gibbs import learn_from_counts
+from dcomp.inference.pairs import PairCounts, PairInfo
 from dcomp.inference.sampler_start import MeanFieldStart
-from dcomp.inference.sampling import PriorArguments, native_tree, score_weights
+from dcomp.inference.sampling import PriorArguments, native_tree
 from dcomp.inference.start import generator
-from dcomp.models import Model, Observations, Structured, TreeScores
+from dcomp.models import Model, Observations, Structured
 from dcomp.models.arrays import read_only
-from dcomp.models.structure_rows import FixedRows
+from dcomp.models.prior import TokenWeights, learned_values
 
 Assignment = npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
-class Read:
+class TokenCounts:
     """The counts of an assignment."""
 
     c: npt.NDArray[np.int32]  # (I, K)
     n: npt.NDArray[np.int32]  # (J, K)
-    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # for `State.extra`
+    carried: Carried | None = None  # what they leave out
 
 
-def token_sampler(model: Model, observed: Observations, n_parts: int, sparse: bool) -> Any:
-    """Tokens in their order, with room for the counts."""
-    if isinstance(model, Structured):
-        return StructuredTokens(model, observed, n_parts)
-    kind = TreeTokens if isinstance(model.scores, TreeScores) else FlatTokens
-    return kind(model, observed, n_parts, sparse)
-
-
-class Tokens:
+class Tokens(ABC):
     """What they have in common: tokens in an order of their own, and counts that follow z."""
+
+    info_type: ClassVar[type[Info]] = Info
+    carried_type: ClassVar[type[Carried] | None] = None
 
     native: Any
     observed: Observations
+
+    @abstractmethod
+    def __init__(self, model: Any, observed: Observations, n_parts: int, sparse: bool) -> None:
+        """Tokens in their order, and their counts once an assignment is taken up."""
+
+    def components(self, model: Any, z: Assignment) -> Assignment:
+        """The component of each token, where z has more than that."""
+        return z
+
+    @abstractmethod
+    def start_from_mean_field(
+        self, model: Any, seed: int, executor: Executor | None, z: Assignment
+    ) -> Model:
+        """z by a short mean-field fit; the model with the priors that it has learned."""
+
+    @abstractmethod
+    def sweep(self, model: Any, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
+        """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
+
+    @abstractmethod
+    def log_moments(self, model: Any, n_threads: int) -> float:
+        """log p(z, words) with scores and loadings integrated out, but for constants."""
+
+    @abstractmethod
+    def counts(self, model: Any) -> TokenCounts:
+        """The counts of the assignment."""
+
+    @abstractmethod
+    def record(self, recorded: Recorded, model: Any, n_threads: int) -> Recorded:
+        """The sums with this assignment's added."""
+
+    @abstractmethod
+    def learn(self, model: Any) -> tuple[Model, tuple[str, ...]]:
+        """The model with what its priors learn from the counts, and what is at a limit."""
 
     @property
     def n_tokens(self) -> int:
@@ -77,7 +107,7 @@ class Tokens:
 
 
 class FlatTokens(Tokens):
-    """DM, GP and CGP."""
+    """Components side by side, whose chances are linear in c: DM, GP and CGP."""
 
     def __init__(self, model: Model, observed: Observations, n_parts: int, sparse: bool) -> None:
         self.observed = observed
@@ -94,17 +124,13 @@ class FlatTokens(Tokens):
         self, model: Model, seed: int, executor: Executor | None, z: Assignment
     ) -> Model:
         """A draw by scores and loadings of a short mean-field fit, which has learned priors too."""
-        begin = MeanFieldStart.of(model, self.observed, seed, executor)
-        scores = self._rough_scores(begin.model, begin.c)
+        begin = MeanFieldStart.fitted(model, self.observed, seed, executor)
+        prior: Any = begin.model.scores
+        scores = prior.rough_scores(begin.c)
         Theta = np.ascontiguousarray(begin.weights.Theta, dtype=np.float32)
         threads = 1 if executor is None else executor.n_threads
         self.native.start_from(seed, scores, Theta, z, threads)
         return begin.model
-
-    def _rough_scores(self, model: Model, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Scores for a start, up to a factor per document."""
-        scores: Any = model.scores
-        return np.asarray(c + scores.alpha.astype(np.float32))
 
     def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
@@ -116,13 +142,13 @@ class FlatTokens(Tokens):
         prior = PriorArguments.of(model, self.observed).as_tuple()
         return float(self.native.log_moments(self.gamma(model), *prior, n_threads))
 
-    def read(self, model: Model) -> Read:
+    def counts(self, model: Model) -> TokenCounts:
         """c and n of the assignment."""
         counts, K = self.observed.counts, model.n_components
         c = np.empty((counts.n_docs, K), dtype=np.int32)
         n = np.empty((counts.n_features, K), dtype=np.int32)
         self.native.read(c, n)
-        return Read(read_only(c), read_only(n))
+        return TokenCounts(read_only(c), read_only(n))
 
     def record(self, recorded: Recorded, model: Model, n_threads: int) -> Recorded:
         """The sums with this assignment's added."""
@@ -137,21 +163,18 @@ class FlatTokens(Tokens):
             count=recorded.count + 1,
         )
 
-    def learn(self, model: Model, counts: Read) -> tuple[Model, tuple[str, ...]]:
-        """The model with its learned priors of the scores updated."""
-        return learn_from_counts(model, counts.c, self.observed)
+    def learn(self, model: Model) -> tuple[Model, tuple[str, ...]]:
+        """The model with what its priors learn from the counts, and what is at a limit."""
+        counts = self.counts(model)
+        return learn_from_counts(model, counts.c, counts.n, self.observed)
 
 
 class TreeTokens(FlatTokens):
-    """TM."""
+    """The nodes of a tree: TM."""
 
     def _tree(self, model: Model) -> _core.TreePrior:
-        assert isinstance(model.scores, TreeScores)
-        return native_tree(model.scores)
-
-    def _rough_scores(self, model: Model, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        assert isinstance(model.scores, TreeScores)
-        return model.scores.posterior_mean(c, np.ones(len(c))).astype(np.float32)
+        scores: Any = model.scores
+        return native_tree(scores)
 
     def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once."""
@@ -166,10 +189,15 @@ class TreeTokens(FlatTokens):
         return replace(super().record(recorded, model, n_threads), scores=read_only(scores))
 
 
-class StructuredTokens(Tokens):
-    """ST: B09 (7), (8), (9) and 5.3."""
+class PairTokens(Tokens):
+    """Pairs of leaf and node, ST: B09 (7), (8), (9) and 5.3."""
 
-    def __init__(self, model: Structured, observed: Observations, n_parts: int) -> None:
+    info_type = PairInfo
+    carried_type = PairCounts
+
+    def __init__(
+        self, model: Structured, observed: Observations, n_parts: int, sparse: bool = False
+    ) -> None:
         self.observed, self.n_parts = observed, n_parts
         features, structure = observed.counts.features, model.structure
         parents = structure.parents
@@ -197,8 +225,7 @@ class StructuredTokens(Tokens):
         first, size = structure.start[:-1][leaf], np.diff(structure.start)[leaf]
         u = generator(seed, purpose=4).random(len(z))
         z[:] = first + np.minimum((u * size).astype(np.int64), size - 1)
-        scores: Any = learned.scores
-        return model.with_scores(**{name: getattr(scores, name) for name in scores.learned})
+        return model.with_scores(**learned_values(learned.scores))
 
     def sweep(
         self, model: Structured, z: Assignment, seed: int, sweep: int, n_threads: int
@@ -215,17 +242,10 @@ class StructuredTokens(Tokens):
     def _sweep(
         self, model: Structured, z: Assignment, seed: int, sweep: int, n_threads: int, Theta: Any
     ) -> float:
-        rows: Any = model.scores.rows
         weights = score_weights(model.leaf_model, self.observed, padded(model.scores.n_leaves))
-        pair = stop = go = None
-        if rows.by_node:
-            stop, go = (np.ascontiguousarray(rows.psi[:, side]) for side in (0, 1))
-        else:
-            pair = np.ascontiguousarray(rows.upsilon if rows.kind == "fixed" else rows.psi)
+        rows = model.scores.rows.native()
         return float(
-            self.native.sweep(
-                z, self.gamma(model), *weights, pair, stop, go, seed, sweep, n_threads, Theta
-            )
+            self.native.sweep(z, self.gamma(model), *weights, *rows, seed, sweep, n_threads, Theta)
         )
 
     def log_moments(self, model: Structured, n_threads: int) -> float:
@@ -237,25 +257,29 @@ class StructuredTokens(Tokens):
 
     def documents(self, model: Structured) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Words of documents by leaf, and what the rows of Υ know."""
-        C, S = self._room(model)
+        C, S = self._tables(model)
         self.native.read_documents(C, S)
         return C, S
 
-    def _room(self, model: Structured) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def _tables(self, model: Structured) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         rows, n_docs = model.scores.rows, self.observed.counts.n_docs
         shape = (n_docs if rows.per_document else 1, rows.width)
         return np.empty((n_docs, model.scores.n_leaves), np.int32), np.empty(shape, np.int32)
 
-    def read(self, model: Structured) -> Read:
+    def components(self, model: Structured, z: Assignment) -> Assignment:
+        """The node of each token."""
+        return read_only(model.structure.node[z].astype(np.uint16))
+
+    def counts(self, model: Structured) -> TokenCounts:
         """c and n of the nodes; words by leaf and what the rows know beside them."""
         counts, H = self.observed.counts, model.n_components
-        C, S = self._room(model)
+        C, S = self._tables(model)
         n = np.empty((counts.n_features, H), dtype=np.int32)
         self.native.read(C, n, S)
         nodes = np.zeros((counts.n_docs, H), dtype=np.float32)
         self.native.add_nodes(nodes)
-        extra = {"leaf_counts": read_only(C), "structure_counts": read_only(S)}
-        return Read(read_only(nodes.astype(np.int32)), read_only(n), extra)
+        beside = PairCounts(read_only(C), read_only(S))
+        return TokenCounts(read_only(nodes.astype(np.int32)), read_only(n), beside)
 
     def record(self, recorded: Recorded, model: Structured, n_threads: int) -> Recorded:
         """Sums of E[Θ], of node counts, and of E[scores] of nodes and leaves and E[Υ]."""
@@ -267,29 +291,49 @@ class StructuredTokens(Tokens):
         means = model.scores.posterior_means(C, S, self.observed.total_exposure)
         of_leaves, of_nodes = (mean.astype(np.float32) for mean in means)
         upsilon = model.scores.pooled_upsilon(S).astype(np.float32)
-        more = {"leaf_scores": of_leaves, "upsilon": upsilon}
+        own = {"leaf_scores": of_leaves, "upsilon": upsilon}
         return replace(
             recorded,
             Theta=read_only(Theta),
             c=read_only(c),
             count=recorded.count + 1,
             scores=read_only(recorded.scores + of_nodes),
-            extra={name: read_only(recorded.extra[name] + more[name]) for name in more},
+            own={name: read_only(recorded.own[name] + own[name]) for name in own},
         )
 
-    def learn(self, model: Structured, counts: Read) -> tuple[Structured, tuple[str, ...]]:
-        """Priors of the leaves (B09 5.5), and of the documents' own Υ (5.6)."""
-        leaves, capped = learn_from_counts(
-            model.leaf_model, counts.extra["leaf_counts"], self.observed
-        )
-        scores: Any = leaves.scores
-        changes = {name: getattr(scores, name) for name in scores.learned}
-        model = model.with_scores(**changes) if changes else model
-        rows = model.scores.rows
-        if isinstance(rows, FixedRows) or not rows.learn_psi:
-            return model, capped
-        psi, more = learn_rows(rows, counts.extra["structure_counts"])
-        return model.with_scores(psi=psi), (*capped, "psi") if more else capped
+    def learn(self, model: Structured) -> tuple[Structured, tuple[str, ...]]:
+        """Priors of the leaves (B09 5.5), of the documents' own Υ (5.6), and of the loadings."""
+        counts = self.counts(model)
+        assert isinstance(counts.carried, PairCounts)
+        C, S = counts.carried.leaf_counts, counts.carried.structure_counts
+        scores, capped = model.scores.learn_from_pairs(C, S, self.observed.total_exposure)
+        blocks = self.observed.counts.features.blocks
+        loadings, at_limit = model.loadings.learn(counts.n, blocks)
+        return replace(model, scores=scores, loadings=loadings), capped + at_limit
+
+
+_FAMILIES: dict[str | None, type[Tokens]] = {
+    "linear": FlatTokens,
+    "tree": TreeTokens,
+    "pairs": PairTokens,
+}
+
+
+def token_family(model: Model) -> type[Tokens]:
+    """The sampler of tokens that suits the model's score prior.
+
+    >>> from dcomp.models import GammaPoisson
+    >>> token_family(GammaPoisson.build(2)).__name__
+    'FlatTokens'
+    """
+    return _FAMILIES[model.scores.capabilities.tokens]
+
+
+def score_weights(model: Model, observed: Observations, width: int) -> tuple[Any, Any, Any]:
+    """a0, a and 1 / rate of a linear prior as the native samplers take them, padded."""
+    scores: Any = model.scores
+    weights: TokenWeights = scores.token_weights(observed.distinct_exposure)
+    return weights.padded(width)
 
 
 def padded(K: int) -> int:

@@ -16,6 +16,7 @@ from dcomp.models.hierarchy import Tree
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 from dcomp.models.logistic_normal import LogisticNormal, LogisticNormalScores
 from dcomp.models.observations import Observations
+from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots
 from dcomp.models.structure import Structure
 from dcomp.models.structured import Structured, StructuredScores
 from dcomp.models.tree import TreeMultinomial, TreeScores
@@ -31,6 +32,7 @@ MODELS: dict[str, Any] = {  # key -> class
 
 __all__ = [
     "MODELS",
+    "Capabilities",
     "ConditionalGammaPoisson",
     "ConditionalGammaScores",
     "DirichletLoadings",
@@ -41,7 +43,10 @@ __all__ = [
     "LogisticNormal",
     "LogisticNormalScores",
     "Model",
+    "Nodes",
     "Observations",
+    "Parameter",
+    "Slots",
     "Structure",
     "Structured",
     "StructuredScores",

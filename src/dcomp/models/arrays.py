@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import mmap
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,6 +14,7 @@ import numpy.typing as npt
 from dcomp.errors import InvalidParameter
 
 FloatArray = npt.NDArray[np.float64]
+_OWN_PAGES = 1 << 18  # bytes; a process may have some 60,000 maps, too few for small arrays
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -56,3 +60,39 @@ def equal_fields(self: Any, other: Any) -> bool:
         return False
     names = [f.name for f in fields(self)]
     return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def column_totals(
+    values: npt.NDArray[Any], blocks: npt.NDArray[np.int32]
+) -> npt.NDArray[np.float64]:
+    """Sums of (J, K) values within each block: (G, K)."""
+    out = np.zeros((int(blocks.max()) + 1, values.shape[1]))
+    np.add.at(out, blocks, values.astype(np.float64))
+    return out
+
+
+def stored_vector(name: str, arrays: Mapping[str, Any]) -> FloatArray:
+    """The vector of this name that a file holds; a ValueError where it is none."""
+    array = arrays.get(name)
+    if array is None or array.ndim != 1 or array.dtype != np.float64 or not len(array):
+        found = "nothing" if array is None else f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"{name} must be a vector of float64; found {found}")
+    return np.asarray(array)
+
+
+def draw_dirichlet(a: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Dirichlet(a) along the last axis, by gammas in logs: small shapes underflow otherwise."""
+    log_draw = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
+    draw = np.exp(log_draw - log_draw.max(axis=-1, keepdims=True))
+    return np.asarray(draw / draw.sum(axis=-1, keepdims=True))
+
+
+def large_array(shape: tuple[int, ...], dtype: Any = np.float32) -> npt.NDArray[Any]:
+    """An array to be written to. A large one has pages of its own, which the system gets back when
+    the array is let go; the heap would keep them, and draws take twice their size when gathered.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < _OWN_PAGES:
+        return np.empty(shape, dtype)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, dtype).reshape(shape)

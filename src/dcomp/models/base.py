@@ -11,29 +11,41 @@ from dcomp.data import Counts, FeatureSpace
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.observations import Observations
+from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots
 
 
 class Scores(Protocol):
-    """A score prior: its hyper-parameters, and which of them a fit learns."""
+    """A score prior: what every one of them says of itself (`models/prior.py`)."""
 
     @property
     def n_components(self) -> int: ...
     @property
+    def capabilities(self) -> Capabilities: ...
+    @property
+    def slots(self) -> Slots: ...
+    @property
+    def nodes(self) -> Nodes | None: ...
+    @property
     def learned(self) -> tuple[str, ...]: ...
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its numbers."""
+        ...
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; the class's `restored` is the way back."""
+        ...
 
 
 class MomentScores(Scores, Protocol):
     """A score prior that is conjugate to the words: all but the logistic normal (MODELS §2)."""
 
-    @property
-    def alpha(self) -> FloatArray: ...
-
     def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[scores | c]."""
         ...
 
-    def posterior_mode(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
-        """The scores of largest density given c."""
+    def posterior_sd(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """Standard deviation of the scores given c."""
         ...
 
     def expected_log(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
@@ -42,6 +54,12 @@ class MomentScores(Scores, Protocol):
 
     def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """log E[Π score^c e^(−e score)] per document: the scores integrated out."""
+        ...
+
+    def draw(
+        self, c: npt.NDArray[Any], exposure: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Scores given c."""
         ...
 
 
@@ -59,6 +77,8 @@ class Model(Protocol):
     def loadings(self) -> DirichletLoadings: ...
     @property
     def n_components(self) -> int: ...
+    @property
+    def leaf_model(self) -> Model | None: ...
 
     def with_scores(self, **changes: Any) -> Self:
         """The same model with other hyper-parameters of the scores."""
@@ -66,6 +86,10 @@ class Model(Protocol):
 
     def with_loadings(self, loadings: DirichletLoadings) -> Self:
         """The same model with another prior of the loadings."""
+        ...
+
+    def without_zeros(self) -> Model:
+        """The model that this one is where no score is exactly 0."""
         ...
 
     def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
@@ -109,8 +133,8 @@ def moment_scores(model: Model) -> MomentScores:
     """The score prior of a model that has moments; the caller has seen to that.
 
     >>> from dcomp.models import DirichletMultinomial
-    >>> moment_scores(DirichletMultinomial.build(2, alpha=0.5)).alpha
-    array([0.5, 0.5])
+    >>> moment_scores(DirichletMultinomial.build(2, alpha=0.5)).learned
+    ()
     """
     scores: Any = model.scores
     return scores  # type: ignore[no-any-return]

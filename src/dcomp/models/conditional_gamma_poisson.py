@@ -5,19 +5,41 @@ BJ06 IV.B, equation (3); the posterior mean follows MODELS §3, where BJ06 VI.B 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln
 
-from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, component_vector, equal_fields, read_only
+from dcomp.models.arrays import (
+    FloatArray,
+    component_vector,
+    equal_fields,
+    read_only,
+    stored_vector,
+)
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
+from dcomp.models.learning import RHO_CAP
 from dcomp.models.loadings import DirichletLoadings
-from dcomp.models.words import draw_words
+from dcomp.models.prior import Capabilities, Parameter, Slots, TokenWeights, share_below
+
+_CAPABILITIES = Capabilities(
+    sampling="direct",
+    tokens="linear",
+    exposure=True,
+    exact_zeros=True,
+    left_to_right=True,
+    evidence=True,
+    normalised=True,
+    why={
+        "fixed_point": "an exact zero makes E[log l] infinite, so that a document has no fixed "
+        "point; method='sampling' works",
+        "bound": "it has no mean field, and so no bound on log p(w | Θ)",
+    },
+)
 
 
 def probability_vector(name: str, value: npt.ArrayLike, n_components: int) -> FloatArray:
@@ -69,9 +91,55 @@ class ConditionalGammaScores(GammaScores):
         )
 
     @property
-    def learned(self) -> tuple[str, ...]:
-        """Names of the hyper-parameters that a fit updates."""
-        return (*super().learned, "rho") if self.learn_rho else super().learned
+    def capabilities(self) -> Capabilities:
+        """As gamma scores, with exact zeros; they make E[log l] infinite, so no mean field."""
+        return _CAPABILITIES
+
+    @property
+    def slots(self) -> Slots:
+        """Whether a component has words of a document decides whether its score can be 0."""
+        return Slots(zeros=True)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """α, β and ρ; annealing makes zeros as rare as it makes scores alike."""
+        rho = Parameter("rho", self.rho, self.learn_rho, upper=1.0, heat=-1)
+        return (*super().parameters(), rho)
+
+    def without_zeros(self) -> GammaScores:
+        """Gamma scores with the same α and β."""
+        return GammaScores(self.alpha, self.beta, self.learn_alpha, self.learn_beta)
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; `restored` is the way back."""
+        return {**super().stored(), "learn_rho": self.learn_rho}
+
+    @classmethod
+    def restored(
+        cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]
+    ) -> ConditionalGammaScores:
+        """From a file."""
+        plain = GammaScores.restored(entry, arrays)
+        return cls.build(
+            plain.n_components,
+            plain.alpha,
+            plain.beta,
+            rho=stored_vector("rho", arrays),
+            learn_alpha=plain.learn_alpha,
+            learn_beta=plain.learn_beta,
+            learn_rho=bool(entry["learn_rho"]),
+        )
+
+    def learn_from_counts(
+        self, c: npt.NDArray[Any], exposure: FloatArray
+    ) -> tuple[ConditionalGammaScores, tuple[str, ...]]:
+        """One EM step for α, β and ρ given drawn counts c (I, K): scores are weighed by
+        u = P(l > 0 | c), and ρ is the mean of 1 − u (MODELS §6)."""
+        u = np.where(c > 0, 1.0, 1 - self.zero_probability(exposure))
+        learned, capped = self._learn_where_present(c, exposure, u)
+        if not self.learn_rho:
+            return learned, capped
+        rho = np.clip(1 - u.mean(axis=0), 0.0, RHO_CAP)
+        return replace(learned, rho=rho), (*capped, "rho") if (rho >= RHO_CAP).any() else capped
 
     def zero_probability(self, exposure: FloatArray) -> FloatArray:
         """q0 = P(l_k = 0 | c_k = 0), (I, K): ρ against (1 − ρ) (β / (β + e))^α."""
@@ -104,6 +172,25 @@ class ConditionalGammaScores(GammaScores):
         lost = (zeros / count) * self.zero_probability(exposure) * self.alpha
         return np.asarray((self.alpha + c_sum / count - lost) / rate)
 
+    def posterior_sd(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """Standard deviation of l given c (I, K), its chance of being 0 included."""
+        a, mean = self.alpha + c, self.posterior_mean(c, exposure)
+        present = np.where(c > 0, 1.0, 1 - self.zero_probability(exposure))
+        square = present * a * (a + 1) / (self.beta + exposure[:, None]) ** 2
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+    def share_below(self, c: npt.NDArray[Any], exposure: FloatArray, limit: float) -> FloatArray:
+        """P(l_k < limit · Σ l | c), (I, K)."""
+        a = self.alpha + c.astype(np.float64)
+        absent = np.where(c > 0, 0.0, self.zero_probability(exposure))
+        return share_below(a, self._rate(exposure, a), limit, absent)
+
+    def token_weights(self, exposure: FloatArray) -> TokenWeights:
+        """As gamma scores, but a component without words may be absent: α (1 − q0)."""
+        plain = super().token_weights(exposure)
+        a0 = (1 - self.zero_probability(exposure)) * plain.a
+        return replace(plain, a0=a0, log_present=self.log_present(exposure))
+
     def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """Σ_k log g_k(c_k) per document: log((1 − ρ) g_GP(c) + ρ [c = 0])."""
         log_gp = self.log_gamma_moment(c, exposure)
@@ -118,6 +205,21 @@ class ConditionalGammaScores(GammaScores):
             density = constant + (self.alpha - 1) * np.log(scores) - self.beta * scores
             terms = np.where(scores == 0, np.log(self.rho), density)
         return np.asarray(terms.sum(axis=1))
+
+    def draw(
+        self, c: npt.NDArray[Any], exposure: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """l (..., K) given c: BJ06 table III; without words a score is 0 with probability q0,
+        which is ρ itself at exposure 0."""
+        scores = super().draw(c, exposure, rng)
+        scores[(c == 0) & (rng.random(c.shape) < self.zero_probability(exposure))] = 0
+        return scores
+
+    def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """l (I, K) from the prior."""
+        scores = super().draw_prior(n_docs, rng)
+        scores[rng.random(scores.shape) < self.rho] = 0
+        return scores
 
 
 @dataclass(frozen=True)
@@ -142,23 +244,6 @@ class ConditionalGammaPoisson(GammaPoisson):
         """The model from plain numbers: alpha, beta, rho and what of them is learned."""
         return cls(ConditionalGammaScores.build(n_components, **scores), DirichletLoadings(gamma))
 
-    def simulate(
-        self,
-        features: FeatureSpace,
-        size: npt.ArrayLike,
-        rng: np.random.Generator,
-        Theta: FloatArray | None = None,
-    ) -> tuple[Counts, FloatArray, FloatArray]:
-        """Counts, l and Θ drawn from the model; `size` = exposure per document (and block)."""
-        if Theta is None:
-            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
-        exposure = np.asarray(size, dtype=np.float64)
-        exposure = exposure[:, None] if exposure.ndim == 1 else exposure
-        exposure = np.broadcast_to(exposure, (len(exposure), features.n_blocks))
-        shape = (len(exposure), self.n_components)
-        scores = rng.gamma(self.scores.alpha, 1 / self.scores.beta, size=shape)
-        scores[rng.random(shape) < self.scores.rho] = 0
-        totals = rng.poisson(exposure * scores.sum(axis=1, keepdims=True))
-        m = np.where(scores.sum(axis=1, keepdims=True) > 0, scores, 1.0)
-        m /= m.sum(axis=1, keepdims=True)
-        return draw_words(features, m, Theta, totals, rng), scores, Theta
+    def without_zeros(self) -> GammaPoisson:
+        """GP with the same α and β."""
+        return GammaPoisson(self.scores.without_zeros(), self.loadings)

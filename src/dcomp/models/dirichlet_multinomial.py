@@ -5,16 +5,41 @@ BJ06 IV.C, equation (4); with blocks, one multinomial per block with shared scor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-from dcomp.models.arrays import FloatArray, component_vector, equal_fields
+from dcomp.models.arrays import (
+    FloatArray,
+    component_vector,
+    draw_dirichlet,
+    equal_fields,
+    stored_vector,
+)
+from dcomp.models.learning import check_shape_of_mode, dirichlet_alpha, polya_alpha
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
+from dcomp.models.prior import (
+    Capabilities,
+    Parameter,
+    Slots,
+    TokenWeights,
+    learned_names,
+    share_below,
+)
+
+_CAPABILITIES = Capabilities(
+    fixed_point="mean-field",
+    sampling="direct",
+    tokens="linear",
+    left_to_right=True,
+    evidence=True,
+    normalised=True,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +68,79 @@ class DirichletScores:
         return len(self.alpha)
 
     @property
+    def capabilities(self) -> Capabilities:
+        """All that a conjugate prior of shares can do."""
+        return _CAPABILITIES
+
+    @property
+    def slots(self) -> Slots:
+        """The mean of c gives that of the scores: nothing else is recorded."""
+        return Slots()
+
+    @property
+    def nodes(self) -> None:
+        """Components are on their own."""
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """α."""
+        return (Parameter("alpha", self.alpha, self.learn_alpha),)
+
+    @property
     def learned(self) -> tuple[str, ...]:
         """Names of the hyper-parameters that a fit updates."""
-        return ("alpha",) if self.learn_alpha else ()
+        return learned_names(self.parameters())
+
+    def with_values(self, **changes: Any) -> DirichletScores:
+        """With other hyper-parameters."""
+        return replace(self, **changes)
+
+    def without_zeros(self) -> DirichletScores:
+        """No score is exactly 0: itself."""
+        return self
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; `restored` is the way back."""
+        return {"learn_alpha": self.learn_alpha}
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> DirichletScores:
+        """From a file."""
+        alpha = stored_vector("alpha", arrays)
+        return cls.build(len(alpha), alpha, learn_alpha=bool(entry["learn_alpha"]))
+
+    def learn_from_moments(
+        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+    ) -> tuple[DirichletScores, tuple[str, ...]]:
+        """With α that maximises its part of the bound, given Σ_i E[log m], and the names of what
+        is at a limit."""
+        if not self.learn_alpha:
+            return self, ()
+        alpha, capped = dirichlet_alpha(self.alpha, log_scores / n_docs)
+        return replace(self, alpha=alpha), ("alpha",) if capped else ()
+
+    def learn_from_counts(
+        self, c: npt.NDArray[Any], exposure: FloatArray
+    ) -> tuple[DirichletScores, tuple[str, ...]]:
+        """One step of learning α from drawn counts c (I, K): monotone in log p(c)."""
+        if not self.learn_alpha:
+            return self, ()
+        alpha, capped = polya_alpha(self.alpha, c)
+        return replace(self, alpha=alpha), ("alpha",) if capped else ()
+
+    def learn_at_mode(
+        self, c: npt.NDArray[Any], exposure: FloatArray
+    ) -> tuple[DirichletScores, tuple[str, ...]]:
+        """α is not learned from modes (`check_mode`), and there is nothing else."""
+        return self, ()
+
+    def check_mode(self) -> None:
+        """An error where the scores have no mode, or would learn from it."""
+        check_shape_of_mode(self.alpha, self.learn_alpha)
+
+    @property
+    def flat_values(self) -> dict[str, float]:
+        """What makes the prior disappear from the mode."""
+        return {"alpha": 1.0}
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[m | c] (I, K) = (α + c) / Σ(α + c)."""
@@ -72,6 +167,27 @@ class DirichletScores:
         """Mean of E[m | c] over `count` draws of c, from their sum: it is linear in c."""
         return self.posterior_mean(c_sum / count, exposure)
 
+    def posterior_sd(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """Standard deviation of m given c (I, K)."""
+        a = self.alpha + c
+        total = a.sum(axis=1, keepdims=True)
+        m = a / total
+        return np.asarray(np.sqrt(m * (1 - m) / (1 + total)))
+
+    def share_below(self, c: npt.NDArray[Any], exposure: FloatArray, limit: float) -> FloatArray:
+        """P(m_k < limit | c), (I, K): shares of a Dirichlet are beta."""
+        a = self.alpha + c.astype(np.float64)
+        return share_below(a, np.ones_like(a), limit)
+
+    def token_weights(self, exposure: FloatArray) -> TokenWeights:
+        """s_k ∝ α_k + c_k, the same for all documents."""
+        row = self.alpha[None]
+        return TokenWeights(row, np.ones_like(row))
+
+    def rough_scores(self, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Scores for a sampler's start, up to a factor per document."""
+        return np.asarray(c + self.alpha.astype(np.float32))
+
     def expected_log(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[log m] (I, K) under q(m) = Dirichlet(α + c): BJ06 (18)."""
         a = self.alpha + c
@@ -88,6 +204,12 @@ class DirichletScores:
         """log p(m) per document."""
         constant = gammaln(self.alpha.sum()) - gammaln(self.alpha).sum()
         return np.asarray(constant + ((self.alpha - 1) * np.log(m)).sum(axis=1))
+
+    def draw(
+        self, c: npt.NDArray[Any], exposure: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """m (..., K) given c: BJ06 table III."""
+        return draw_dirichlet(self.alpha + c, rng)
 
     def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
         """m (I, K) from the prior."""

@@ -5,19 +5,43 @@ BJ06 IV.A, equation (2), with an exposure e_ig per document and block (1 unless 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, component_vector, equal_fields
-from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
-from dcomp.models.observations import Observations
-from dcomp.models.words import draw_words, word_log_likelihood
+from dcomp.models.arrays import FloatArray, component_vector, equal_fields, stored_vector
+from dcomp.models.learning import (
+    BETA_CAP,
+    BETA_FLOOR,
+    at_limit,
+    check_shape_of_mode,
+    gamma_parameters,
+)
+from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.poisson import PoissonModel
+from dcomp.models.prior import (
+    Capabilities,
+    Parameter,
+    Slots,
+    TokenWeights,
+    learned_names,
+    share_below,
+)
+
+_CAPABILITIES = Capabilities(
+    fixed_point="mean-field",
+    sampling="direct",
+    tokens="linear",
+    exposure=True,
+    left_to_right=True,
+    evidence=True,
+    normalised=True,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +91,100 @@ class GammaScores:
         return bool((self.beta == 0).any())
 
     @property
+    def capabilities(self) -> Capabilities:
+        """All that a conjugate prior of rates can do; without a proper prior, what needs none."""
+        return replace(_CAPABILITIES, proper=not self.is_flat)
+
+    @property
+    def slots(self) -> Slots:
+        """The mean of c gives that of the scores: nothing else is recorded."""
+        return Slots()
+
+    @property
+    def nodes(self) -> None:
+        """Components are on their own."""
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """α and β."""
+        return (
+            Parameter("alpha", self.alpha, self.learn_alpha),
+            Parameter("beta", self.beta, self.learn_beta),
+        )
+
+    @property
     def learned(self) -> tuple[str, ...]:
         """Names of the hyper-parameters that a fit updates."""
-        flags = {"alpha": self.learn_alpha, "beta": self.learn_beta}
-        return tuple(name for name, on in flags.items() if on)
+        return learned_names(self.parameters())
+
+    def with_values(self, **changes: Any) -> Self:
+        """With other hyper-parameters."""
+        return replace(self, **changes)
+
+    def without_zeros(self) -> GammaScores:
+        """No score is exactly 0: itself."""
+        return self
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; `restored` is the way back."""
+        return {"learn_alpha": self.learn_alpha, "learn_beta": self.learn_beta}
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> GammaScores:
+        """From a file."""
+        alpha, beta = (stored_vector(name, arrays) for name in ("alpha", "beta"))
+        flags = {name: bool(entry[name]) for name in ("learn_alpha", "learn_beta")}
+        return cls.build(len(alpha), alpha, beta, **flags)
+
+    def learn_from_moments(
+        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+    ) -> tuple[Self, tuple[str, ...]]:
+        """With α and β that maximise their part of the bound, given Σ_i E[log l] and Σ_i E[l], and
+        the names of what is at a limit."""
+        mean_log, mean = log_scores / n_docs, mean_scores / n_docs
+        changes, capped = gamma_parameters(self.alpha, self.beta, self.learned, mean_log, mean)
+        return replace(self, **changes), capped
+
+    def learn_from_counts(
+        self, c: npt.NDArray[Any], exposure: FloatArray
+    ) -> tuple[Self, tuple[str, ...]]:
+        """One EM step for α and β given drawn counts c (I, K), by the moments of each score given
+        its count (MODELS §6): monotone in log p(c)."""
+        return self._learn_where_present(c, exposure, np.ones(c.shape))
+
+    def _learn_where_present(
+        self, c: npt.NDArray[Any], exposure: FloatArray, present: FloatArray
+    ) -> tuple[Self, tuple[str, ...]]:
+        """The same with each score weighed by the probability that it is not 0."""
+        if not (self.learn_alpha or self.learn_beta):
+            return self, ()
+        rate = self.beta + exposure[:, None]
+        a = self.alpha + c
+        weight = np.maximum(present.sum(axis=0), 1e-300)
+        mean = (present * a / rate).sum(axis=0) / weight
+        mean_log = (present * (digamma(a) - np.log(rate))).sum(axis=0) / weight
+        changes, capped = gamma_parameters(self.alpha, self.beta, self.learned, mean_log, mean)
+        return replace(self, **changes), capped
+
+    def learn_at_mode(
+        self, c: npt.NDArray[Any], exposure: FloatArray
+    ) -> tuple[Self, tuple[str, ...]]:
+        """β = α / mean E[l], E[l] = (α + c) / (β + e): from the mean of the scores given c, because
+        the joint mode of scores and their scale does not exist (MODELS §7)."""
+        if not self.learn_beta:
+            return self, ()
+        mean = ((self.alpha + c) / (self.beta + exposure[:, None])).mean(axis=0)
+        beta = np.clip(self.alpha / mean, BETA_FLOOR, BETA_CAP)
+        capped = at_limit(beta, BETA_FLOOR, BETA_CAP)
+        return replace(self, beta=beta), ("beta",) if capped else ()
+
+    def check_mode(self) -> None:
+        """An error where the scores have no mode, or would learn from it."""
+        check_shape_of_mode(self.alpha, self.learn_alpha)
+
+    @property
+    def flat_values(self) -> dict[str, float]:
+        """What makes the prior disappear: a density of 1 everywhere."""
+        return {"alpha": 1.0, "beta": 0.0}
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[l | c] (I, K) = (α + c) / (β + e)."""
@@ -93,6 +207,27 @@ class GammaScores:
     ) -> FloatArray:
         """Mean of E[l | c] over `count` draws of c, from their sum: it is linear in c."""
         return self.posterior_mean(c_sum / count, exposure)
+
+    def posterior_sd(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
+        """Standard deviation of l given c (I, K)."""
+        return np.asarray(np.sqrt(self.alpha + c) / (self.beta + exposure[:, None]))
+
+    def share_below(self, c: npt.NDArray[Any], exposure: FloatArray, limit: float) -> FloatArray:
+        """P(l_k < limit · Σ l | c), (I, K)."""
+        a = self.alpha + c.astype(np.float64)
+        return share_below(a, self._rate(exposure, a), limit)
+
+    def _rate(self, exposure: FloatArray, a: FloatArray) -> FloatArray:
+        return np.asarray(np.broadcast_to(self.beta + exposure[:, None], a.shape))
+
+    def token_weights(self, exposure: FloatArray) -> TokenWeights:
+        """s_k = (α_k + c_k) / (β_k + e), a row for each exposure."""
+        rate = self.beta + exposure[:, None]
+        return TokenWeights(np.broadcast_to(self.alpha, rate.shape), rate)
+
+    def rough_scores(self, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Scores for a sampler's start, up to a factor per document."""
+        return np.asarray(c + self.alpha.astype(np.float32))
 
     def expected_log(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[log l] (I, K) under q(l) = Gamma(α + c, β + e): BJ06 (14)."""
@@ -121,9 +256,19 @@ class GammaScores:
         terms = powers - self.beta * scores
         return np.asarray(constant + terms.sum(axis=1))
 
+    def draw(
+        self, c: npt.NDArray[Any], exposure: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """l (..., K) given c: BJ06 table III."""
+        return np.asarray(rng.gamma(self.alpha + c, 1 / (self.beta + exposure[:, None])))
+
+    def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """l (I, K) from the prior."""
+        return rng.gamma(self.alpha, 1 / self.beta, size=(n_docs, self.n_components))
+
 
 @dataclass(frozen=True)
-class GammaPoisson:
+class GammaPoisson(PoissonModel):
     """l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), θ_k ~ Dirichlet(γ): BJ06 (2).
 
     >>> model = GammaPoisson.build(2, alpha=0.5, beta=0.1)
@@ -136,7 +281,6 @@ class GammaPoisson:
 
     key: ClassVar[str] = "GP"
     long_name: ClassVar[str] = "gamma-poisson"
-    has_exposure: ClassVar[bool] = True
     scores_type: ClassVar[type[GammaScores]] = GammaScores
 
     @classmethod
@@ -155,74 +299,3 @@ class GammaPoisson:
             n_components, alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta
         )
         return cls(scores, DirichletLoadings(gamma))
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-        return self.scores.n_components
-
-    def with_scores(self, **changes: Any) -> GammaPoisson:
-        """The same model with other hyper-parameters of the scores."""
-        return replace(self, scores=replace(self.scores, **changes))
-
-    def with_loadings(self, loadings: DirichletLoadings) -> GammaPoisson:
-        """The same model with another prior of the loadings."""
-        return replace(self, loadings=loadings)
-
-    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
-        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A).
-
-        Σ_j w_j log e − Σ_j ln w_j! for the bag; the sequence has −Σ_g ln L_g! instead.
-        """
-        constant = observed.log_sequence_constant
-        return constant + observed.counts.log_combinatoric() if combinatoric else constant
-
-    def log_likelihood(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> FloatArray:
-        """log p(w | l, Θ) per document; without the combinatoric term, of the word sequence."""
-        words = word_log_likelihood(observed.counts, scores, Theta)
-        mean_total: FloatArray = observed.total_exposure * scores.sum(axis=1)
-        return words - mean_total + self.log_constant(observed, combinatoric=combinatoric)
-
-    def log_joint(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> float:
-        """log p(w, l, Θ): BJ06 (2) and the prior of Θ."""
-        gamma = self.loadings.per_feature(len(Theta))
-        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
-        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
-        return float((words + self.scores.log_density(scores)).sum()) + prior
-
-    def simulate(
-        self,
-        features: FeatureSpace,
-        size: npt.ArrayLike,
-        rng: np.random.Generator,
-        Theta: FloatArray | None = None,
-    ) -> tuple[Counts, FloatArray, FloatArray]:
-        """Counts, l and Θ drawn from the model; `size` = exposure per document (and block)."""
-        if self.scores.is_flat:
-            raise InvalidParameter("a flat prior (beta = 0) has no draws; give beta > 0")
-        if Theta is None:
-            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
-        exposure = np.asarray(size, dtype=np.float64)
-        exposure = exposure[:, None] if exposure.ndim == 1 else exposure
-        exposure = np.broadcast_to(exposure, (len(exposure), features.n_blocks))
-        shape = (len(exposure), self.n_components)
-        scores = rng.gamma(self.scores.alpha, 1 / self.scores.beta, size=shape)
-        # The total of a block is Poisson; given it the words are multinomial (BJ06 Lemma 1).
-        totals = rng.poisson(exposure * scores.sum(axis=1, keepdims=True))
-        m = scores / np.maximum(scores.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        m[scores.sum(axis=1) == 0] = 1 / self.n_components
-        return draw_words(features, m, Theta, totals, rng), scores, Theta

@@ -188,14 +188,14 @@ class Tree:
         """
         return tuple(np.flatnonzero(self.on_path[:, node]).tolist())
 
-    def grown(self, more: Mapping[int, int]) -> Tree:
+    def grown(self, new_leaves: Mapping[int, int]) -> Tree:
         """With so many new leaves below each of these nodes, numbered after the present nodes.
 
         >>> Tree.regular(2, 2).grown({2: 2}).names
         ('root', '1', '2', '2.1', '2.2')
         """
         parents, names = list(self.parents), list(self.names)
-        for node, n_new in more.items():
+        for node, n_new in new_leaves.items():
             present = len(self.children[node])
             prefix = "" if node == 0 else f"{names[node]}."
             parents += [node] * n_new

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.models.learning import polya_gamma
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,16 @@ class DirichletLoadings:
                 f"got {len(self.gamma)}"
             )
         return read_only(np.broadcast_to(self.gamma, (n_features,)).astype(np.float64))
+
+    def learn(
+        self, n: npt.NDArray[Any], blocks: npt.NDArray[np.int32]
+    ) -> tuple[DirichletLoadings, tuple[str, ...]]:
+        """One step of learning a symmetric γ from drawn counts n (J, K), monotone in log p(n), and
+        its name where it is at a limit; the same prior where γ is given."""
+        if not self.learned:
+            return self, ()
+        gamma, capped = polya_gamma(float(self.gamma), n, blocks)
+        return DirichletLoadings(gamma, learned=True), ("gamma",) if capped else ()
 
     def simulate(
         self, blocks: npt.NDArray[np.int32], n_components: int, rng: np.random.Generator
@@ -92,12 +103,3 @@ def log_dirichlet_density(
     totals = np.bincount(blocks, weights=gamma)
     constant = float(K * (gammaln(totals).sum() - gammaln(gamma).sum()))
     return constant + float(((gamma - 1)[:, None] * np.log(Theta)).sum())
-
-
-def column_totals(
-    values: npt.NDArray[Any], blocks: npt.NDArray[np.int32]
-) -> npt.NDArray[np.float64]:
-    """Sums of (J, K) values within each block: (G, K)."""
-    out = np.zeros((int(blocks.max()) + 1, values.shape[1]))
-    np.add.at(out, blocks, values.astype(np.float64))
-    return out

@@ -7,7 +7,8 @@ softmax(η), so that one direction of η is free: η is centred here, Σ_k η_k 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +16,26 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, equal_fields, read_only
+from dcomp.models.arrays import FloatArray, equal_fields, read_only, stored_vector
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
+from dcomp.models.prior import Capabilities, Parameter, Slots, learned_names
 
 # Variances along the principal axes of Σ0 are kept in here.
 VARIANCE_FLOOR, VARIANCE_CAP = 1e-4, 1e4
+_CAPABILITIES = Capabilities(
+    moments=False,
+    fixed_point="laplace",
+    why={
+        "sampling": "it has no sampler; fold_in gives the mode of the scores and its variances",
+        "bound": "Laplace's method gives no bound on log p(w | Θ)",
+        "normalised": "a logistic normal score has no such probability in closed form; unit "
+        "'words' counts by expected words",
+        "left_to_right": "left_to_right needs a score prior that can be integrated out token by "
+        "token; completion works for every model",
+        "evidence": "evidence needs a score prior that can be integrated out",
+    },
+)
 
 
 def centred(values: npt.ArrayLike) -> FloatArray:
@@ -122,10 +137,76 @@ class LogisticNormalScores:
         return len(self.mu0)
 
     @property
+    def capabilities(self) -> Capabilities:
+        """Not conjugate: the mode of η, and nothing in closed form."""
+        return _CAPABILITIES
+
+    @property
+    def slots(self) -> Slots:
+        """There is no sampler that could record."""
+        return Slots()
+
+    @property
+    def nodes(self) -> None:
+        """Components are on their own."""
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """μ0 and Σ0."""
+        return (
+            Parameter("mu0", self.mu0, self.learn_mu0, lower=-np.inf, heat=0),
+            Parameter("Sigma0", self.Sigma0, self.learn_Sigma0, lower=-np.inf, heat=0),
+        )
+
+    @property
     def learned(self) -> tuple[str, ...]:
         """Names of the hyper-parameters that a fit updates."""
-        flags = {"mu0": self.learn_mu0, "Sigma0": self.learn_Sigma0}
-        return tuple(name for name, flag in flags.items() if flag)
+        return learned_names(self.parameters())
+
+    def with_values(self, **changes: Any) -> LogisticNormalScores:
+        """With other hyper-parameters."""
+        return replace(self, **changes)
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; `restored` is the way back."""
+        return {
+            "learn_mu0": self.learn_mu0,
+            "learn_Sigma0": self.learn_Sigma0,
+            "shrinkage": self.shrinkage,
+        }
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> LogisticNormalScores:
+        """From a file."""
+        mu0, Sigma0 = stored_vector("mu0", arrays), arrays.get("Sigma0")
+        if Sigma0 is None or Sigma0.shape != (len(mu0), len(mu0)):
+            raise ValueError(f"Sigma0 must be a matrix of {len(mu0)} × {len(mu0)} numbers")
+        flags = {name: bool(entry[name]) for name in ("learn_mu0", "learn_Sigma0")}
+        return cls.build(len(mu0), mu0, Sigma0, **flags, shrinkage=entry["shrinkage"])
+
+    def learn_from_modes(
+        self, eta: FloatArray, S: FloatArray, squares: float, n_docs: int
+    ) -> tuple[LogisticNormalScores, tuple[str, ...]]:
+        """With μ0 = mean η_d and Σ0 = mean S_d about the new μ0, drawn to independent components by
+        the shrinkage; and whether Σ0 is at a limit (MODELS §3).
+
+        eta (K), S (K, K): sums over documents of η_d and of S_d = Σ_d + (η_d − μ0)(η_d − μ0)ᵀ;
+        squares: the sum of S_d's squares off its diagonal.
+        """
+        old, mean = self.mu0, eta / n_docs
+        changes: dict[str, Any] = {}
+        if self.learn_mu0:
+            changes["mu0"] = read_only(centred(mean))
+        if not self.learn_Sigma0:
+            return replace(self, **changes), ()
+        moved, off = changes.get("mu0", old) - old, mean - old
+        # S about the new μ0 from that about the old one.
+        about = S / n_docs - np.outer(off, moved) - np.outer(moved, off)
+        Sigma0 = centred_covariance(about + np.outer(moved, moved))
+        share = self.shrinkage
+        if share is None:
+            share = suggested_shrinkage(Sigma0, S, squares, n_docs)
+        Sigma0, capped = _within_limits((1 - share) * Sigma0 + share * uncorrelated(Sigma0))
+        return replace(self, **changes, Sigma0=read_only(Sigma0)), capped
 
     def precision(self) -> tuple[FloatArray, float]:
         """P (K, K), the inverse of Σ0 among centred vectors and 1 along (1, …, 1), and log |P|.
@@ -171,6 +252,30 @@ class LogisticNormalScores:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         eta = self.mu0 + rng.standard_normal((n_docs, self.n_components)) @ root.T
         return np.asarray(softmax(eta, axis=1))
+
+
+def suggested_shrinkage(Sigma0: FloatArray, S: FloatArray, squares: float, n_docs: int) -> float:
+    """The share of least expected squared error off the diagonal: the variance of Σ0, from the
+    spread of S_d, over its squared distance to `uncorrelated`."""
+    distance = _off_diagonal(Sigma0 - uncorrelated(Sigma0))
+    if n_docs < 2 or distance < 1e-20:
+        return 1.0
+    spread = squares / n_docs - _off_diagonal(S / n_docs)
+    return float(np.clip(spread / (n_docs - 1) / distance, 0.0, 1.0))
+
+
+def _off_diagonal(matrix: FloatArray) -> float:
+    return float((matrix**2).sum() - (np.diag(matrix) ** 2).sum())
+
+
+def _within_limits(Sigma0: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+    """Σ0 with the variances of its principal axes between floor and cap."""
+    K = len(Sigma0)
+    values, vectors = np.linalg.eigh(Sigma0 + np.full((K, K), 1 / K))
+    if values[0] >= VARIANCE_FLOOR and values[-1] <= VARIANCE_CAP:
+        return Sigma0, ()
+    values = np.clip(values, VARIANCE_FLOOR, VARIANCE_CAP)
+    return centred_covariance((vectors * values) @ vectors.T), ("Sigma0",)
 
 
 def _covariance(Sigma0: npt.ArrayLike, K: int) -> FloatArray:

@@ -39,9 +39,17 @@ class MultinomialModel:
         """K."""
         return int(self.scores.n_components)
 
+    @property
+    def leaf_model(self) -> None:
+        """Components are no nodes with leaves below them."""
+
     def with_scores(self, **changes: Any) -> Self:
         """The same model with other hyper-parameters of the scores."""
-        return replace(self, scores=replace(self.scores, **changes))
+        return replace(self, scores=self.scores.with_values(**changes))
+
+    def without_zeros(self) -> Self:
+        """No score is exactly 0: itself."""
+        return self
 
     def with_loadings(self, loadings: DirichletLoadings) -> Self:
         """The same model with another prior of the loadings."""

@@ -70,6 +70,13 @@ class Observations:
             return np.full(self.counts.n_docs, float(self.counts.features.n_blocks))
         return np.ascontiguousarray(self.exposure.sum(axis=1))
 
+    @cached_property
+    def distinct_exposure(self) -> FloatArray:
+        """`total_exposure`, or its first number alone where all documents have the same: what a
+        table with one row for all documents, or one for each, is made from."""
+        exposure = self.total_exposure
+        return exposure[:1] if bool(np.all(exposure == exposure[0])) else exposure
+
     @property
     def is_unit(self) -> bool:
         """Whether every document has a total exposure of exactly 1."""

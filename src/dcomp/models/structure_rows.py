@@ -13,7 +13,9 @@ document: of words by pair for the first two kinds, by node for the third.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +24,8 @@ from scipy.special import gammaln
 
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.models.learning import polya_alpha
+from dcomp.models.prior import Parameter
 from dcomp.models.structure import Structure
 
 Table = npt.NDArray[Any]  # (R, P) or (R, H): R = 1, or one row per document
@@ -78,6 +82,22 @@ class FixedRows:
     def width(self) -> int:
         """Columns of S."""
         return self.structure.n_pairs
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """None: Υ is no prior."""
+        return ()
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says."""
+        return {"kind": self.kind, "upsilon": self.upsilon.tolist()}
+
+    def learn(self, S: Table) -> tuple[FixedRows, tuple[str, ...]]:
+        """Υ is given."""
+        return self, ()
+
+    def native(self) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+        """As the token sampler takes them: numbers of the pairs, or of stopping and going on."""
+        return np.ascontiguousarray(self.upsilon), None, None
 
     def mean(self, S: Table) -> FloatArray:
         """Υ itself, (R, P)."""
@@ -142,6 +162,36 @@ class DirichletRows:
     def width(self) -> int:
         """Columns of S."""
         return self.structure.n_pairs
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """ψ."""
+        return (Parameter("psi", self.psi, self.learn_psi),)
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside ψ."""
+        return {"kind": self.kind, "learn_psi": self.learn_psi}
+
+    def learn(self, S: Table) -> tuple[DirichletRows, tuple[str, ...]]:
+        """One step of learning ψ from the words of documents S (I, P): a Dirichlet for each leaf,
+        monotone in log p(S) (B09 5.6).
+
+        >>> rows = DirichletRows.build(
+        ...     Structure.from_parents([2, 2, -1]), per_document=True, learn_psi=True
+        ... )
+        >>> rows.learn(np.array([[9, 1, 5, 5], [8, 2, 9, 1], [9, 1, 1, 9]]))[0].psi.round(1)
+        array([1.8, 0.6, 1. , 1. ])
+        """
+        if not self.learn_psi:
+            return self, ()
+        psi, capped = self.psi.copy(), False
+        for first, last in itertools.pairwise(self.structure.start.tolist()):
+            psi[first:last], is_capped = polya_alpha(psi[first:last], S[:, first:last])
+            capped |= is_capped
+        return replace(self, psi=psi), ("psi",) if capped else ()
+
+    def native(self) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+        """As the token sampler takes them: numbers of the pairs, or of stopping and going on."""
+        return np.ascontiguousarray(self.psi), None, None
 
     def of_leaves(self, values: Table) -> Table:
         """Sums (R, K) over the pairs of each leaf."""
@@ -218,6 +268,30 @@ class StickRows:
         """Columns of S."""
         return self.structure.n_nodes
 
+    def parameters(self) -> tuple[Parameter, ...]:
+        """ψ."""
+        return (Parameter("psi", self.psi, self.learn_psi),)
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside ψ."""
+        return {"kind": self.kind, "learn_psi": self.learn_psi}
+
+    def learn(self, S: Table) -> tuple[StickRows, tuple[str, ...]]:
+        """One step of learning ψ from the words of documents S (I, H): a Beta for each internal
+        node, of words that stop there and words that go on, monotone in log p(S) (B09 5.6)."""
+        if not self.learn_psi:
+            return self, ()
+        psi, capped, below = self.psi.copy(), False, self.below(S)
+        for h in np.flatnonzero(~self.structure.is_leaf):
+            psi[h], is_capped = polya_alpha(psi[h], np.stack([S[:, h], below[:, h]], axis=1))
+            capped |= is_capped
+        return replace(self, psi=psi), ("psi",) if capped else ()
+
+    def native(self) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+        """As the token sampler takes them: numbers of the pairs, or of stopping and going on."""
+        stop, go = (np.ascontiguousarray(self.psi[:, side]) for side in (0, 1))
+        return None, stop, go
+
     def below(self, S: Table) -> Table:
         """M (R, H): words of the strict descendants of each node."""
         parents = self.structure.parents
@@ -261,6 +335,26 @@ class StickRows:
 
 
 Rows = FixedRows | DirichletRows | StickRows
+
+
+def restored_rows(
+    structure: Structure, entry: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> Rows:
+    """Rows from a file: the way back from `stored`; a ValueError where ψ is not theirs."""
+    kind = str(entry["kind"])
+    if kind == "fixed":
+        table = structure.table(np.array(entry["upsilon"], dtype=np.float64))
+        return FixedRows.build(structure, table)
+    make: Any = StickRows if kind.endswith("phi") else DirichletRows
+    psi = arrays["psi"]
+    shape = (structure.n_nodes, 2) if make is StickRows else (structure.n_pairs,)
+    if psi.shape != shape or psi.dtype != np.float64 or not (psi > 0).all():
+        raise ValueError(f"psi must hold positive numbers of shape {shape}; got {psi.shape}")
+    make.build(structure)  # an error where the kind needs a tree and there is none
+    rows: Rows = make(structure, psi, kind.startswith("document"), bool(entry["learn_psi"]))
+    if rows.kind != kind:
+        raise ValueError(f"there is no structure of kind {kind!r}")
+    return rows
 
 
 def rising(a: FloatArray, counts: Table) -> FloatArray:

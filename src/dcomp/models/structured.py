@@ -11,6 +11,8 @@ from the documents, they are the K leaves with loadings ΥΘ (B09 3.2). Here a c
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -25,13 +27,34 @@ from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletSc
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.observations import Observations
+from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots, learned_names
 from dcomp.models.structure import Structure
-from dcomp.models.structure_rows import DirichletRows, FixedRows, Rows, StickRows, Table
+from dcomp.models.structure_rows import (
+    DirichletRows,
+    FixedRows,
+    Rows,
+    StickRows,
+    Table,
+    restored_rows,
+)
 from dcomp.models.words import draw_words
 
 LeafScores = DirichletScores | GammaScores | ConditionalGammaScores
 KINDS = ("shared", "phi", "document", "document-phi")
 CHUNK = 4096  # documents at a time, where each has a Υ of its own
+_WHY = {
+    "fixed_point": "a document's fixed point needs a Υ that the corpus shares, and leaves of DM or "
+    "GP; method='sampling' works for all",
+    "bound": "nodes have no mean field, and so no bound on log p(w | Θ); where the corpus shares "
+    "Υ, as_leaves() has one",
+    "flat_leaves": "leaves have loadings of their own only where the corpus shares Υ; here every "
+    "document has one",
+    "normalised": "unit='normalised' needs scores that are independent but for their sum; those of "
+    "a hierarchy are not: use unit='words'",
+    "left_to_right": "left_to_right needs a Υ that documents share; completion works for every "
+    "model",
+    "evidence": "evidence has no sampler that anneals leaves and nodes",
+}
 
 
 def build_rows(
@@ -87,19 +110,46 @@ class StructuredScores:
         return self.structure.n_leaves
 
     @property
-    def edges(self) -> tuple[tuple[int, int], ...]:
-        """(child, parent) of nodes, as `Structure.edges` has them."""
-        return self.structure.edges
+    def capabilities(self) -> Capabilities:
+        """Everything by sampling; with a Υ that the corpus shares, ST is a flat model of leaves and
+        has what that has."""
+        shared, leaves = not self.rows.per_document, self.leaves.capabilities
+        has_mean_field = shared and leaves.fixed_point == "mean-field"
+        return Capabilities(
+            moments=False,
+            fixed_point="leaves" if has_mean_field else None,
+            sampling="tokens",
+            tokens="pairs",
+            exposure=leaves.exposure,
+            proper=leaves.proper,
+            flat_leaves=shared,
+            searches=True,
+            comparable=False,
+            why=_WHY,
+        )
 
     @property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
-        """(H)."""
-        return self.structure.is_leaf
+    def slots(self) -> Slots:
+        """Scores of nodes and leaves, and Υ."""
+        return Slots(
+            scores=True,
+            own={"leaf_scores": (None, self.n_leaves), "upsilon": (self.structure.n_pairs,)},
+        )
+
+    @property
+    def nodes(self) -> Nodes:
+        """Leaves in front, and the nodes above them."""
+        structure = self.structure
+        return Nodes(structure.names, structure.edges, structure.is_leaf, structure.parents)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of the leaves, and ψ where Υ has a prior."""
+        return (*self.leaves.parameters(), *self.rows.parameters())
 
     @property
     def learned(self) -> tuple[str, ...]:
         """Names of the hyper-parameters that a fit updates."""
-        return (*self.leaves.learned, "psi") if self.rows.learn_psi else self.leaves.learned
+        return learned_names(self.parameters())
 
     @property
     def alpha(self) -> FloatArray:
@@ -127,8 +177,37 @@ class StructuredScores:
     def with_values(self, **changes: Any) -> StructuredScores:
         """With other hyper-parameters, of the leaves or of Υ."""
         of_rows = {name: changes.pop(name) for name in ("psi", "learn_psi") if name in changes}
-        leaves = replace(self.leaves, **changes) if changes else self.leaves
+        leaves = self.leaves.with_values(**changes) if changes else self.leaves
         return StructuredScores(leaves, replace(self.rows, **of_rows) if of_rows else self.rows)
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; `restored` is the way back."""
+        return {
+            "leaves": _leaf_model(self.leaves).key,
+            "scores": self.leaves.stored(),
+            "rows": self.rows.stored(),
+            "structure": json.loads(self.structure.to_json()),
+        }
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> StructuredScores:
+        """From a file; a ValueError where its parts contradict each other."""
+        structure = Structure.from_json(json.dumps(entry["structure"]))
+        leaves = LEAF_MODELS[entry["leaves"]].scores_type.restored(entry["scores"], arrays)
+        if leaves.n_components != structure.n_leaves:
+            raise ValueError(
+                f"priors of {leaves.n_components} leaves for a structure of {structure.n_leaves}"
+            )
+        return cls(leaves, restored_rows(structure, entry["rows"], arrays))
+
+    def learn_from_pairs(
+        self, C: Table, S: Table, exposure: FloatArray
+    ) -> tuple[StructuredScores, tuple[str, ...]]:
+        """One step of learning the priors of leaves from their words C (B09 5.5), and those of the
+        documents' own Υ from S (5.6)."""
+        leaves, capped = self.leaves.learn_from_counts(C, exposure)
+        rows, of_rows = self.rows.learn(S)
+        return StructuredScores(leaves, rows), (*capped, *of_rows)
 
     def node_scores(self, of_leaves: FloatArray, upsilon: Table) -> FloatArray:
         """qΥ (I, H) from leaf scores (I, K) and Υ (P), or (R, P) with R = 1 or one row per
@@ -157,6 +236,13 @@ class StructuredScores:
             of_nodes[part] = self.node_scores(of_leaves[part], self.rows.mean(S[part]))
         return of_leaves, of_nodes
 
+    def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
+        """Scores of nodes (I, H) from the prior."""
+        nothing = np.zeros((n_docs, self.n_leaves))
+        of_leaves = self.leaves.draw(nothing, np.zeros(n_docs), rng)
+        rows = n_docs if self.rows.per_document else 1
+        return self.node_scores(of_leaves, self.rows.draw(np.zeros((rows, self.rows.width)), rng))
+
     def pooled_upsilon(self, S: Table) -> FloatArray:
         """Υ (P) of the corpus: E[Υ | S], and where documents have their own, that of all their
         words taken together."""
@@ -167,11 +253,14 @@ class StructuredScores:
         return float(self.leaves.log_moment(C, exposure).sum() + self.rows.log_moment(S).sum())
 
 
-_LEAF_MODELS: dict[type, Any] = {
-    DirichletScores: DirichletMultinomial,
-    GammaScores: GammaPoisson,
-    ConditionalGammaScores: ConditionalGammaPoisson,
+LEAF_MODELS: dict[str, Any] = {
+    model.key: model for model in (DirichletMultinomial, GammaPoisson, ConditionalGammaPoisson)
 }
+
+
+def _leaf_model(leaves: LeafScores) -> Any:
+    """The class of the flat model that has such scores."""
+    return next(model for model in LEAF_MODELS.values() if model.scores_type is type(leaves))
 
 
 @dataclass(frozen=True)
@@ -204,8 +293,7 @@ class Structured:
         **scores: Any,
     ) -> Structured:
         """The model from plain numbers: those of the leaves as DM, GP or CGP take them."""
-        model = next(m for m in _LEAF_MODELS.values() if m.key == leaves)
-        built = model.scores_type.build(structure.n_leaves, **scores)
+        built = LEAF_MODELS[leaves].scores_type.build(structure.n_leaves, **scores)
         rows = build_rows(structure, kind, psi, upsilon=upsilon, learn_psi=learn_psi)
         return cls(StructuredScores(built, rows), DirichletLoadings(gamma))
 
@@ -227,7 +315,7 @@ class Structured:
     @property
     def leaf_model(self) -> Any:
         """The flat model of the leaves: DM, GP or CGP with K components."""
-        return _LEAF_MODELS[type(self.scores.leaves)](self.scores.leaves, self.loadings)
+        return _leaf_model(self.scores.leaves)(self.scores.leaves, self.loadings)
 
     def with_scores(self, **changes: Any) -> Structured:
         """The same model with other hyper-parameters of the scores."""
@@ -236,6 +324,17 @@ class Structured:
     def with_loadings(self, loadings: DirichletLoadings) -> Structured:
         """The same model with another prior of the loadings."""
         return replace(self, loadings=loadings)
+
+    def without_zeros(self) -> Structured:
+        """Scores of nodes are no single scores that could be 0: itself."""
+        return self
+
+    def with_given_upsilon(self, upsilon: npt.NDArray[Any]) -> Structured:
+        """With Υ (P) given where the corpus shares it; documents' own stay unknown."""
+        if self.scores.rows.per_document:
+            return self
+        rows = FixedRows(self.structure, np.asarray(upsilon, dtype=np.float64))
+        return replace(self, scores=StructuredScores(self.scores.leaves, rows))
 
     def with_structure(self, structure: Structure, psi: npt.ArrayLike = 1.0) -> Structured:
         """The same leaves with other nodes above them, whose prior is ψ."""
@@ -293,20 +392,10 @@ class Structured:
         sizes = np.broadcast_to(sizes, (len(sizes), features.n_blocks))
         rows, n_docs = self.scores.rows, len(sizes)
         nothing = np.zeros((n_docs if rows.per_document else 1, rows.width))
-        of_leaves = _draw_leaves(self.scores.leaves, n_docs, rng)
+        of_leaves = self.scores.leaves.draw_prior(n_docs, rng)
         scores = self.scores.node_scores(of_leaves, rows.draw(nothing, rng))
         total = scores.sum(axis=1, keepdims=True)
         totals = rng.poisson(sizes * total) if self.has_exposure else sizes.astype(np.int64)
         shares = np.where(total > 0, scores, 1.0)
         shares /= shares.sum(axis=1, keepdims=True)
         return draw_words(features, shares, Theta, totals, rng), scores, Theta
-
-
-def _draw_leaves(leaves: LeafScores, n_docs: int, rng: np.random.Generator) -> FloatArray:
-    """Leaf scores (I, K) from their prior."""
-    if isinstance(leaves, DirichletScores):
-        return leaves.draw_prior(n_docs, rng)
-    draw = rng.gamma(leaves.alpha, 1 / leaves.beta, size=(n_docs, leaves.n_components))
-    if isinstance(leaves, ConditionalGammaScores):
-        draw[rng.random(draw.shape) < leaves.rho] = 0
-    return draw

@@ -60,10 +60,11 @@ def _log_total(scores: Any, length: int, e: float) -> float:
     at_zero = float(scores.log_moment(np.zeros((1, scores.n_components)), np.array([e]))[0])
     if length == 0:
         return at_zero
-    alpha, ratio = scores.alpha, e / (scores.beta + e)
+    weights = scores.token_weights(np.array([e]))
+    alpha, ratio = weights.a[0], e / weights.rate[0]
     log_present = np.zeros_like(alpha)  # log P(l > 0 | c = 0)
-    if hasattr(scores, "log_present"):
-        log_present = scores.log_present(np.array([e]))[0]
+    if weights.log_present is not None:
+        log_present = weights.log_present[0]
     # Coefficients times x^c have their weight around `length`: nothing under- or overflows there.
     log_x = _saddle(alpha, ratio, log_present, length)
     c = np.arange(1, length + 1)

@@ -12,9 +12,10 @@ With the subtree totals S_k = c_k + Σ_below c and D_k = S_k − c_k,
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,14 +23,34 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
-from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.errors import FlatTreeWarning, InvalidParameter
+from dcomp.models.arrays import (
+    FloatArray,
+    equal_fields,
+    positive_array,
+    read_only,
+    stored_vector,
+)
 from dcomp.models.hierarchy import Tree
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
+from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots
 
 # BJ04 3.4: (a1, a2) at the root, "a weak preference for 10 % stop words", and below it.
 ROOT_STOP, STOP = (1.0, 10.0), (10.0, 60.0)
+_CAPABILITIES = Capabilities(
+    fixed_point="mean-field",
+    sampling="direct",
+    tokens="tree",
+    grows=True,
+    why={
+        "normalised": "unit='normalised' needs scores that are independent but for their sum; "
+        "those of a hierarchy are not: use unit='words'",
+        "left_to_right": "left_to_right has no sampler that integrates a tree's scores out token "
+        "by token; completion works for every model",
+        "evidence": "evidence has no sampler that anneals a tree's scores",
+    },
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,23 +111,64 @@ class TreeScores:
         return self.tree.n_nodes
 
     @property
-    def edges(self) -> tuple[tuple[int, int], ...]:
-        """(child, parent) of every node but the root, in order of child.
-
-        >>> TreeScores.build(Tree.regular(2, 2)).edges
-        ((1, 0), (2, 0))
-        """
-        return tuple(enumerate(self.tree.parents))[1:]
+    def capabilities(self) -> Capabilities:
+        """Conjugate given c, but its tokens need the whole tree."""
+        return _CAPABILITIES
 
     @property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
-        """(K)."""
-        return self.tree.is_leaf
+    def slots(self) -> Slots:
+        """Scores are products of means: no mean of c gives theirs."""
+        return Slots(scores=True)
+
+    @property
+    def nodes(self) -> Nodes:
+        """The tree, child by child: every node but the root has an edge to its parent."""
+        edges = tuple(enumerate(self.tree.parents))[1:]
+        return Nodes(self.tree.names, edges, self.tree.is_leaf, self.tree.parents)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """a1, a2 and b, none of them learned: BJ04 sets them, because learning would flatten the
+        tree."""
+        return tuple(Parameter(name, getattr(self, name)) for name in ("a1", "a2", "b"))
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """None: BJ04 sets them, because learning would flatten the tree."""
+        """None."""
         return ()
+
+    def with_values(self, **changes: Any) -> TreeScores:
+        """With other hyper-parameters."""
+        return replace(self, **changes)
+
+    def without_zeros(self) -> TreeScores:
+        """No score is exactly 0: itself."""
+        return self
+
+    def stored(self) -> dict[str, Any]:
+        """What a file says beside the parameters; `restored` is the way back."""
+        return {"tree": json.loads(self.tree.to_json())}
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> TreeScores:
+        """From a file."""
+        tree = Tree.from_parents(entry["tree"]["parents"], entry["tree"]["names"])
+        values = {name: stored_vector(name, arrays) for name in ("a1", "a2", "b")}
+        for name, value in values.items():
+            if len(value) != tree.n_nodes or not (value > 0).all():
+                raise ValueError(f"{name} must hold a positive number for each of the tree's nodes")
+        return cls(tree, **values)
+
+    def learn_from_moments(
+        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+    ) -> tuple[TreeScores, tuple[str, ...]]:
+        """Nothing is learned, see `parameters`."""
+        return self, ()
+
+    def learn_from_counts(
+        self, c: npt.NDArray[Any], exposure: FloatArray
+    ) -> tuple[TreeScores, tuple[str, ...]]:
+        """Nothing is learned, see `parameters`."""
+        return self, ()
 
     @cached_property
     def b_total(self) -> FloatArray:
@@ -129,14 +191,14 @@ class TreeScores:
         return bool(inner.any() and totals and steps)
 
     def grown(
-        self, more: Mapping[int, int], a1: float, a2: float, b: float | None = None
+        self, new_leaves: Mapping[int, int], a1: float, a2: float, b: float | None = None
     ) -> TreeScores:
-        """With new leaves below these nodes (`Tree.grown`), which had none: they become internal
-        with a1 and a2, and their children have b each, or 1/B."""
-        tree = self.tree.grown(more)
+        """With so many new leaves below these nodes (`Tree.grown`), which had none: they become
+        internal with a1 and a2, and their children have b each, or 1/B."""
+        tree = self.tree.grown(new_leaves)
         fresh = np.ones(tree.n_nodes - self.n_components)
         rows = [np.concatenate([row, fresh]) for row in (self.a1, self.a2, self.b)]
-        for node, n_new in more.items():
+        for node, n_new in new_leaves.items():
             rows[0][node], rows[1][node] = a1, a2
             rows[2][list(tree.children[node])] = 1 / n_new if b is None else b
         return TreeScores(tree, *map(read_only, rows))
@@ -159,12 +221,11 @@ class TreeScores:
         total = np.where(self.tree.is_leaf, 1.0, self.b_total) + D
         return self.a1 + c, self.a2 + D, self.b + S, total
 
-    def _expected(self, c: npt.NDArray[Any], of: Any) -> FloatArray:
-        """log m with `of` (log, or digamma) for the logarithm of each posterior's parameters."""
+    def _expected(self, c: npt.NDArray[Any], log: Any) -> FloatArray:
+        """log m with `log` (or digamma) for the logarithm of each posterior's parameters."""
         stop, go, branch, total = self._posterior(c)
-        both = of(stop + go)
-        parent = self.tree.parent_index
-        return self.along_paths(of(stop) - both, of(go) - both, of(branch) - of(total[..., parent]))
+        both, above = log(stop + go), log(total[..., self.tree.parent_index])
+        return self.along_paths(log(stop) - both, log(go) - both, log(branch) - above)
 
     def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[m | c] (..., K): independent factors, so the product of their means. It is also the
@@ -175,15 +236,15 @@ class TreeScores:
         """
         return np.exp(self._expected(c, np.log))
 
-    def posterior_sd(self, c: npt.NDArray[Any]) -> FloatArray:
+    def posterior_sd(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """Standard deviation of m given c (..., K): E[m²] is the product of the factors' own, which
         are x (x + 1) over the same of the sum for Beta and Dirichlet alike."""
         square = np.exp(self._expected(c, lambda x: np.log(x * (x + 1))))
         return np.asarray(np.sqrt(np.maximum(square - np.exp(2 * self._expected(c, np.log)), 0.0)))
 
-    def posterior_mode(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
-        """The tree has no fit at the modes."""
-        raise UnsupportedCombination("model TM is not fitted at the modes of its scores")
+    def rough_scores(self, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Scores for a sampler's start: their means."""
+        return self.posterior_mean(c, np.ones(len(c))).astype(np.float32)
 
     def expected_log(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[log m] (..., K): digamma differences along the path."""
@@ -221,7 +282,9 @@ class TreeScores:
             np.where(inner, beta + node, 0).sum(axis=-1) + child[..., 1:].sum(axis=-1)
         )
 
-    def draw(self, c: npt.NDArray[Any], rng: np.random.Generator) -> FloatArray:
+    def draw(
+        self, c: npt.NDArray[Any], exposure: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
         """m (..., K) given c: a Beta per internal node and a Dirichlet over its children. In logs,
         because 1/B is a small shape."""
         stop, go, branch, _ = self._posterior(np.asarray(c))
@@ -236,7 +299,7 @@ class TreeScores:
 
     def draw_prior(self, n_docs: int, rng: np.random.Generator) -> FloatArray:
         """m (I, K) from the prior."""
-        return self.draw(np.zeros((n_docs, self.n_components)), rng)
+        return self.draw(np.zeros((n_docs, self.n_components)), np.zeros(n_docs), rng)
 
 
 def _log_gamma_draw(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -290,3 +353,7 @@ class TreeMultinomial(MultinomialModel):
     def tree(self) -> Tree:
         """The tree whose nodes are the components."""
         return self.scores.tree
+
+    def grown(self, new_leaves: Mapping[int, int], **priors: Any) -> TreeMultinomial:
+        """With so many new leaves below these nodes: `TreeScores.grown`."""
+        return replace(self, scores=self.scores.grown(new_leaves, **priors))

@@ -15,6 +15,7 @@ is an unbiased estimate of p(w).
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,13 @@ def exact_log_evidence(model: Model, observed: Observations) -> float:
 
 def log_urn(model: Model, c: IntArray) -> float:
     """log r(z)."""
-    return float(DirichletScores(moment_scores(model).alpha).log_moment(c, np.zeros(len(c))).sum())
+    return float(DirichletScores(urn_weights(model)).log_moment(c, np.zeros(len(c))).sum())
+
+
+def urn_weights(model: Model) -> FloatArray:
+    """α of the urn that r draws from: what a component without words has for a start."""
+    scores: Any = model.scores
+    return np.asarray(scores.token_weights(np.zeros(1)).a[0])
 
 
 def log_words(model: Model, observed: Observations, c: IntArray, n: IntArray) -> float:
@@ -75,7 +82,7 @@ def annealed(
 
 def draw_urn(model: Model, tokens: Tokens, n_docs: int, rng: np.random.Generator) -> IntArray:
     """z ~ r: every token follows α and the earlier tokens of its document."""
-    alpha = moment_scores(model).alpha
+    alpha = urn_weights(model)
     c = np.zeros((n_docs, len(alpha)))
     z = np.empty(len(tokens.document), dtype=np.int64)
     for t, i in enumerate(tokens.document):
@@ -99,7 +106,7 @@ def tempered_sweep(
         block = blocks == blocks[j]
         phi = (gamma[j] + n[j]) / (gamma[block].sum() + n[block].sum(axis=0))
         scores = score_ratio(model, c[i], float(observed.total_exposure[i]))
-        p = (moment_scores(model).alpha + c[i]) ** (1 - t) * (scores * phi) ** t
+        p = (urn_weights(model) + c[i]) ** (1 - t) * (scores * phi) ** t
         z[s] = rng.choice(K, p=p / p.sum())
         c[i, z[s]] += 1
         n[j, z[s]] += 1

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts
-from dcomp.models import ConditionalGammaScores, DirichletScores, Model, Observations, TreeScores
+from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.base import moment_scores
 
 IntArray = npt.NDArray[np.int64]
 
@@ -44,16 +45,7 @@ def tables(tokens: Tokens, z: IntArray, counts: Counts, K: int) -> tuple[IntArra
 
 def score_ratio(model: Model, c: npt.NDArray[Any], exposure: float) -> FloatArray:
     """g(c + 1)/g(c) for each component, up to a factor equal over components: table IV."""
-    scores: Any = model.scores
-    if isinstance(scores, DirichletScores):
-        return np.asarray(scores.alpha + c)
-    if isinstance(scores, TreeScores):
-        return scores.posterior_mean(c, np.ones(1))
-    ratio = (scores.alpha + c) / (scores.beta + exposure)
-    if isinstance(scores, ConditionalGammaScores):
-        q0 = scores.zero_probability(np.array([exposure]))[0]
-        ratio = np.where(c == 0, (1 - q0) * ratio, ratio)
-    return np.asarray(ratio)
+    return np.asarray(moment_scores(model).posterior_mean(c[None], np.array([exposure]))[0])
 
 
 def collapsed_sweep(
@@ -109,13 +101,4 @@ def draw_scores(
     model: Model, c: npt.NDArray[Any], exposure: float, rng: np.random.Generator
 ) -> FloatArray:
     """Table III: Dirichlet, gamma, or gamma with a point mass at zero where c is 0."""
-    scores: Any = model.scores
-    if isinstance(scores, DirichletScores):
-        return np.asarray(rng.dirichlet(scores.alpha + c))
-    if isinstance(scores, TreeScores):
-        return scores.draw(c, rng)
-    draw = rng.gamma(scores.alpha + c, 1 / (scores.beta + exposure))
-    if isinstance(scores, ConditionalGammaScores):
-        q0 = scores.zero_probability(np.array([exposure]))[0]
-        draw[(c == 0) & (rng.random(len(c)) < q0)] = 0
-    return np.asarray(draw)
+    return np.asarray(moment_scores(model).draw(c[None], np.array([exposure]), rng)[0])

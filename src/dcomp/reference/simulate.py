@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
-from dcomp.models import ConditionalGammaScores, DirichletScores, Model, Observations, TreeScores
-from dcomp.models.arrays import FloatArray
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray, draw_dirichlet
+from dcomp.models.base import moment_scores
 from dcomp.models.loadings import DirichletLoadings
 
 IntArray = npt.NDArray[np.int64]
@@ -141,16 +142,7 @@ def draw_scores(
     >>> draw_scores(model, np.array([[3, 0]]), np.ones(1), np.random.default_rng(0)).round(2)
     array([[1.96, 0.  ]])
     """
-    scores: Any = model.scores
-    if isinstance(scores, DirichletScores):
-        return _dirichlet(scores.alpha + c, rng)
-    if isinstance(scores, TreeScores):
-        return scores.draw(c, rng)
-    draw = rng.gamma(scores.alpha + c, 1 / (scores.beta + exposure[:, None]))
-    if isinstance(scores, ConditionalGammaScores):
-        q0 = scores.zero_probability(exposure)  # ρ itself at exposure 0
-        draw[(c == 0) & (rng.random(c.shape) < q0)] = 0
-    return np.asarray(draw)
+    return moment_scores(model).draw(c, exposure, rng)
 
 
 def draw_loadings(
@@ -169,7 +161,7 @@ def draw_loadings(
     for g in range(features.n_blocks):
         members = features.blocks == g
         part = np.moveaxis(a[..., members, :], -2, -1)
-        Theta[..., members, :] = np.moveaxis(_dirichlet(part, rng), -1, -2)
+        Theta[..., members, :] = np.moveaxis(draw_dirichlet(part, rng), -1, -2)
     return Theta
 
 
@@ -205,10 +197,3 @@ def draw_words(
         theta = np.moveaxis(Theta[..., None, members, :], -2, -1)  # ([R,] 1, K, J_g)
         v[..., members, :] = np.moveaxis(rng.multinomial(of_block, theta), -1, -2)
     return v
-
-
-def _dirichlet(a: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Dirichlet(a) along the last axis, by gammas in logs: small shapes underflow otherwise."""
-    log_draw = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
-    draw = np.exp(log_draw - log_draw.max(axis=-1, keepdims=True))
-    return np.asarray(draw / draw.sum(axis=-1, keepdims=True))

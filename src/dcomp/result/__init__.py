@@ -1,5 +1,6 @@
 """What comes out of a fit, and how it is kept."""
 
+from dcomp.predict import WordTable
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending
 from dcomp.result.fit import Fit
@@ -7,7 +8,7 @@ from dcomp.result.fitting import fit
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
 from dcomp.result.storage import load, save
-from dcomp.result.tables import Assignments, TopFeatures, WordTable
+from dcomp.result.tables import Assignments, TopFeatures
 from dcomp.result.trace import Trace
 
 __all__ = [

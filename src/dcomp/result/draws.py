@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dcomp.data import FeatureSpace
 from dcomp.errors import UnsupportedCombination
 from dcomp.inference import Draw
-from dcomp.inference.draws import KINDS, in_words
+from dcomp.inference.keep import KINDS, in_words
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result.trace import Trace
 

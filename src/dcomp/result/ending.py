@@ -12,8 +12,7 @@ from dcomp.data import FeatureSpace
 from dcomp.inference import Algorithm, State
 from dcomp.inference.base import FloatingArray
 from dcomp.models import Model
-from dcomp.models.arrays import read_only
-from dcomp.models.loadings import column_totals
+from dcomp.models.arrays import column_totals, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,28 +27,22 @@ class Ending:
     """
 
     seed: int
-    level: float  # where its objective came to rest: the best chain has the largest
+    value: float  # where it came to rest, as `Info.chain_value` has it: the best has the largest
     model: Model  # with the structure that this chain ended with
     Theta: npt.NDArray[np.float32]  # (J, nodes): E[θ], as `Fit.Theta` has it
 
     @classmethod
-    def of(
-        cls, seed: int, level: float, state: State, algorithm: Algorithm, features: FeatureSpace
+    def build(
+        cls, seed: int, value: float, state: State, algorithm: Algorithm, features: FeatureSpace
     ) -> Ending:
         """From the last state of a chain."""
         Theta = np.asarray(mean_loadings(state, algorithm, features), dtype=np.float32)
-        return cls(seed, level, state.model, read_only(Theta))
-
-
-def has_edges(model: Model) -> bool:
-    """Whether the components are nodes with edges between them: `edges` of the scores are the pairs
-    (child, parent), and `is_leaf` says which nodes are leaves."""
-    return hasattr(model.scores, "edges")
+        return cls(seed, value, state.model, read_only(Theta))
 
 
 def best_of(endings: Sequence[Ending]) -> int:
     """The place of the chain that ended highest, of equals the first: the one that a fit shows."""
-    return int(np.argmax([ending.level for ending in endings]))
+    return int(np.argmax([ending.value for ending in endings]))
 
 
 def mean_loadings(state: State, algorithm: Algorithm, features: FeatureSpace) -> FloatingArray:
@@ -59,10 +52,10 @@ def mean_loadings(state: State, algorithm: Algorithm, features: FeatureSpace) ->
     if recorded is not None and recorded.count:
         return read_only(recorded.Theta / np.float32(recorded.count))
     extra = state.model.loadings.per_feature(features.n_features)
-    if getattr(algorithm, "loadings", "mean") == "map":
+    if algorithm.treatment == "map":
         extra = extra - 1
     blocks = features.blocks
     totals = column_totals(state.n, blocks)
     totals += np.bincount(blocks, weights=extra)[:, None]
     Theta = (state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks]
-    return read_only(Theta.astype(np.dtype(getattr(algorithm, "dtype", "float32"))))
+    return read_only(Theta.astype(algorithm.precision))

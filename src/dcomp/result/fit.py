@@ -7,33 +7,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
-from dcomp import registry, validation
+from dcomp import validation
 from dcomp.data import FeatureSpace, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference import (
-    Algorithm,
-    CollapsedGibbs,
-    Draw,
-    Keep,
-    State,
-    draw_given_counts,
-)
+from dcomp.inference import Algorithm, Draw, State, draw_given_counts
 from dcomp.inference.base import FloatingArray
-from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
-from dcomp.inference.mean_field import FoldIn, Weights, fold_in
+from dcomp.inference.mean_field import FoldIn, Weights
 from dcomp.inference.run import CONVERGED
-from dcomp.inference.sampled_scores import SampledScores, sample_scores
-from dcomp.models import LogisticNormal, Model, Observations, Structured
+from dcomp.inference.sampled_scores import SampledScores
+from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.predict import Predictor, WordTable
 from dcomp.result import leaves
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending, mean_loadings
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
-from dcomp.result.tables import Assignments, TopFeatures, WordTable, document_number
+from dcomp.result.tables import Assignments, TopFeatures
 from dcomp.result.trace import Trace
 
 
@@ -86,13 +78,12 @@ class Fit:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of loadings and scores."""
-        return np.dtype(getattr(self.algorithm, "dtype", "float32"))
+        return self.algorithm.precision
 
     @property
     def is_approximate(self) -> bool:
         """Whether the sampler worked on briefly stale totals (parallel collapsed Gibbs)."""
-        is_exact = getattr(self.algorithm, "is_exact", None)
-        return is_exact is not None and not is_exact(self.provenance.n_tokens)
+        return not self.algorithm.is_exact(self.provenance.n_tokens)
 
     @property
     def draws(self) -> Draws:
@@ -100,6 +91,7 @@ class Fit:
 
         >>> import dcomp
         >>> from dcomp.models import DirichletMultinomial
+        >>> from dcomp.inference import CollapsedGibbs, Keep
         >>> sampler = CollapsedGibbs(burn_in=10, keep=Keep(n=1, every=5))
         >>> model = DirichletMultinomial.build(2)
         >>> dcomp.fit([[3, 1, 0], [0, 1, 4]], model, sampler, max_iter=30).draws
@@ -109,7 +101,7 @@ class Fit:
             how = "fit with n_draws=, or an algorithm with keep="
             if not self.algorithm.samples:
                 how = f"{self.algorithm.name} has none, fit by a sampler with n_draws="
-            elif getattr(self.algorithm, "keep", Keep()).n:
+            elif self.algorithm.schedule.keep.n:
                 how = f"the fit ended in sweep {self.n_sweeps}, before the first was due"
             raise InvalidParameter(f"no draws were kept: {how}")
         return self.kept
@@ -139,7 +131,7 @@ class Fit:
             # The seeds of chains lie below: no kept draw comes twice.
             seed=(1 << 63) | validation.whole_number("seed", seed, 0),
             sweep=self.n_sweeps,
-            extra=self.state.extra,
+            carried=self.state.carried,
             n_threads=LocalExecutor.from_jobs(n_jobs).n_threads,
         )
 
@@ -162,7 +154,8 @@ class Fit:
         >>> fitted.assignments(text).in_order(0)
         (array([1, 0, 2], dtype=int32), array([0, 0, 0], dtype=int32))
         """
-        if not isinstance(self.algorithm, CollapsedGibbs) or self.state.z is None:
+        algorithm: Any = self.algorithm
+        if not algorithm.assigns_tokens or self.state.z is None:
             raise UnsupportedCombination(
                 "only collapsed-gibbs gives each token a component; this fit is by "
                 f"{self.algorithm.name}, see expected_counts and word_table"
@@ -175,10 +168,15 @@ class Fit:
                     "no assignments are among the kept draws: fit with draws_of='assignments'"
                 )
             return Assignments.build(counts, self.draws.assignments)
-        z = self.algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
-        if isinstance(self.model, Structured):
-            return leaves.pair_assignments(self.model, counts, z)
-        return Assignments.build(counts, z)
+        z = algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
+        if self.model.leaf_model is None:
+            return Assignments.build(counts, z)
+        return leaves.pair_assignments(self.model, counts, z)
+
+    @property
+    def temper(self) -> float:
+        """β of tempered EM, the power of weights in the allocation; 1 for everything else."""
+        return self.algorithm.temper(self.state)
 
     @property
     def objective(self) -> float:
@@ -210,22 +208,23 @@ class Fit:
     def scores(self) -> FloatingArray:
         """E[m] or E[l] of the training documents, (I, K); of a fit by "map" their modes, of LN
         softmax(η) at the mode of η."""
-        if isinstance(self.model, LogisticNormal):
-            return read_only(softmax(self.state.extra["eta"], axis=1).astype(self.dtype))
-        exposure = self._total_exposure
-        scores: Any = self.model.scores
-        if self.mode == "maximise":
-            return read_only(scores.posterior_mode(self.state.c, exposure).astype(self.dtype))
-        recorded = self.state.recorded
-        if recorded is not None and recorded.count and recorded.scores is not None:
-            value = recorded.scores / np.float32(recorded.count)
-        elif isinstance(self.model, Structured):
-            value = leaves.leaf_and_node_scores(self, exposure)[1]
-        elif recorded is not None and recorded.count:
-            value = scores.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
+        exposure, dtype = self._total_exposure, self.dtype
+        prior: Any = self.model.scores
+        recorded, carried = self.state.recorded, self.state.carried
+        if recorded is not None and not recorded.count:
+            recorded = None
+        if recorded is not None and recorded.scores is not None:
+            return read_only((recorded.scores / np.float32(recorded.count)).astype(dtype))
+        own = None if carried is None else carried.scores(self.model, exposure)
+        if own is not None:
+            value = own
+        elif self.algorithm.mode == "maximise":
+            value = prior.posterior_mode(self.state.c, exposure)
+        elif recorded is not None:
+            value = prior.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
         else:
-            value = scores.posterior_mean(self.state.c, exposure)
-        return read_only(value.astype(self.dtype))
+            value = prior.posterior_mean(self.state.c, exposure)
+        return read_only(value.astype(dtype))
 
     @cached_property
     def leaf_scores(self) -> FloatingArray:
@@ -238,6 +237,17 @@ class Fit:
         """Υ (K, H): where the words of a leaf come from, rows sum to 1; ST alone. Where documents
         have their own Υ it is that of all their words together."""
         return leaves.upsilon(self)
+
+    @property
+    def given_model(self) -> Model:
+        """The model with what its score prior shares over the corpus taken as fitted: Υ of ST,
+        unless every document has its own; else the model itself."""
+        model: Any = self.model
+        if model.leaf_model is None:
+            return self.model
+        structure = model.structure
+        given: Model = model.with_given_upsilon(self.upsilon[structure.leaf, structure.node])
+        return given
 
     @cached_property
     def leaf_Theta(self) -> FloatingArray:
@@ -274,48 +284,65 @@ class Fit:
             return np.asarray(self.exposure.sum(axis=1))
         return np.full(len(self.state.c), float(self.features.n_blocks))
 
-    def observe(self, X: Any, exposure: Any = None) -> Observations:
-        """New documents in this fit's feature space; features are matched by name where named.
+    @cached_property
+    def predictor(self) -> Predictor:
+        """What can be asked of new documents."""
+        return Predictor(
+            self.model,
+            self.features,
+            self.Theta,
+            n=None if self.algorithm.samples else self.state.n,
+            treatment=self.algorithm.treatment,
+            mode=self.algorithm.mode,
+            temper=self.algorithm.temper(self.state),
+            precision=self.dtype,
+            exposure_rule=self.exposure_rule,
+            asks_exposure=self.exposure is not None,
+            upsilon=None if self.model.leaf_model is None else self.upsilon,
+        )
 
-        A fit made with exposure "total" applies it to new documents; one made with numbers asks
-        for theirs.
-        """
-        counts, _ = as_counts(X).aligned_to(self.features)
-        exposure = self.exposure_rule if exposure is None else exposure
-        if exposure is None and self.exposure is not None:
-            raise InvalidParameter(
-                "the model was fitted with an exposure per document: give exposure= for these too"
-            )
-        return validation.resolve_observations(counts, self.model, exposure)
+    def observe(self, X: Any, exposure: Any = None) -> Observations:
+        """New documents in this fit's feature space: `Predictor.observe`."""
+        return self.predictor.observe(X, exposure)
 
     def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
-        """Allocation weights of the loadings, as the kernels take them."""
-        how = treatment or str(getattr(self.algorithm, "loadings", "mean"))
-        if self.algorithm.samples:
-            return Weights.of_loadings(self.Theta)
-        return Weights.build(self.model, self.features, self.state.n, how, n_threads)
+        """Allocation weights of the loadings: `Predictor.weights`."""
+        return self.predictor.weights(treatment, n_threads)
 
-    def fold_in(
-        self,
-        X: Any,
-        *,
-        exposure: Any = None,
-        n_jobs: int | None = None,
-        max_inner: int = 200,
-        tol: float = 1e-4,
-    ) -> FoldIn:
-        """Fixed point of each new document with the loadings given: c, scores and bound; for LN
-        also the mode η and its variances, and the bound is none."""
-        threads = LocalExecutor.from_jobs(n_jobs).n_threads
-        observed = X if isinstance(X, Observations) else self.observe(X, exposure)
-        weights = self.weights(n_threads=threads)
-        limits: Any = {"max_inner": max_inner, "tol": tol}
-        if isinstance(self.model, Structured):
-            return leaves.fold_in_leaves(self, observed, n_jobs=n_jobs, **limits)
-        if isinstance(self.model, LogisticNormal):
-            return laplace_fold_in(self.model, observed, weights, threads, **limits)
-        how: Any = {"mode": self.mode, "temper": self.temper}
-        return fold_in(self.model, observed, weights, threads, **limits, **how)
+    def fold_in(self, X: Any, **options: Any) -> FoldIn:
+        """Fixed point of each new document: `Predictor.fold_in`."""
+        return self.predictor.fold_in(X, **options)
+
+    def sample_scores(self, X: Any, **options: Any) -> SampledScores:
+        """Posterior of each new document's scores: `Predictor.sample_scores`."""
+        return self.predictor.sample_scores(X, **options)
+
+    def transform(self, X: Any, **options: Any) -> FloatingArray:
+        """Scores of new documents, (I, K): `Predictor.transform`."""
+        return self.predictor.transform(X, **options)
+
+    def transform_leaves(self, X: Any, **options: Any) -> FloatingArray:
+        """Scores of leaves of new documents, (I, K): `Predictor.transform_leaves`; ST alone."""
+        leaves.of_leaves(self, "leaf scores")
+        return self.predictor.transform_leaves(X, **options)
+
+    def bound(self, X: Any, **options: Any) -> FloatArray:
+        """Lower bound on log p(w | Θ) of each new document: `Predictor.bound`."""
+        return self.predictor.bound(X, **options)
+
+    def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
+        """The word × component table of one document: `Predictor.word_table`."""
+        return self.predictor.word_table(X, document, exposure=exposure)
+
+    @property
+    def has_fixed_point(self) -> bool:
+        """Whether the model has a fixed point for a document, and so a fast transform."""
+        return self.predictor.has_fixed_point
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether log p(w | Θ) has a bound: there must be a mean field, and a prior."""
+        return self.predictor.has_bound
 
     def as_leaves(self) -> Fit:
         """A fit of ST as one of flat components: its leaves with the effective loadings ΥΘ (B09
@@ -329,122 +356,6 @@ class Fit:
         (2, 3)
         """
         return leaves.as_leaves(self)
-
-    def transform_leaves(
-        self, X: Any, *, exposure: Any = None, seed: int = 0, n_jobs: int | None = None
-    ) -> FloatingArray:
-        """Scores of leaves of new documents, (I, K): ST alone; `transform` gives those of nodes."""
-        return leaves.transform_leaves(self, X, exposure, seed, n_jobs)
-
-    def sample_scores(
-        self,
-        X: Any,
-        *,
-        exposure: Any = None,
-        n_draws: int = 50,
-        burn_in: int = 20,
-        seed: int = 0,
-        keep_draws: bool = False,
-        n_jobs: int | None = None,
-    ) -> SampledScores:
-        """Posterior of each document's scores by Gibbs sampling with the loadings given: mean,
-        standard deviation, share of exact zeros, and the draws on request (BJ04 2.1, 3.5)."""
-        if isinstance(self.model, LogisticNormal):
-            raise UnsupportedCombination(
-                "model LN has no sampler: fold_in gives the mode of the scores and its variances"
-            )
-        threads = LocalExecutor.from_jobs(n_jobs).n_threads
-        observed = X if isinstance(X, Observations) else self.observe(X, exposure)
-        weights = self.weights("mean", n_threads=threads)
-        how: Any = {"n_draws": n_draws, "burn_in": burn_in, "seed": seed, "keep_draws": keep_draws}
-        if isinstance(self.model, Structured):
-            return leaves.sample_node_scores(self, observed, weights, threads, **how)
-        return sample_scores(self.model, observed, weights, threads, **how)
-
-    def transform(
-        self,
-        X: Any,
-        *,
-        exposure: Any = None,
-        method: str = "auto",
-        seed: int = 0,
-        n_jobs: int | None = None,
-    ) -> FloatingArray:
-        """Scores of new documents, (I, K): E[m] (rows sum to 1) or E[l]; for LN softmax(η) at the
-        mode of η.
-
-        method: "fixed-point" (fast), "sampling", or "auto": the fixed point if the model has one.
-        """
-        if method not in ("auto", "fixed-point", "sampling"):
-            raise InvalidParameter(
-                f"method must be 'auto', 'fixed-point' or 'sampling'; got {method!r}"
-            )
-        if method == "sampling" or (method == "auto" and not self.has_fixed_point):
-            return self.sample_scores(X, exposure=exposure, seed=seed, n_jobs=n_jobs).mean
-        return self.fold_in(X, exposure=exposure, n_jobs=n_jobs).scores
-
-    @property
-    def mode(self) -> str:
-        """How words are allocated by a fixed point: "expect", or "maximise" for a fit by "map"."""
-        return str(getattr(self.algorithm, "mode", "expect"))
-
-    @property
-    def temper(self) -> float:
-        """β of tempered EM, the power of weights in the allocation; 1 for everything else."""
-        return float(self.state.extra.get("best_beta", 1.0))
-
-    @property
-    def has_fixed_point(self) -> bool:
-        """Whether the model has a fixed point for a document, and so a fast transform."""
-        if isinstance(self.model, Structured):
-            return leaves.has_fixed_point(self.model)
-        names = registry.supported()[self.model.key]
-        return "mean-field" in names or "laplace" in names
-
-    @property
-    def has_bound(self) -> bool:
-        """Whether log p(w | Θ) has a bound: there must be a mean field, and a prior."""
-        has_mean_field = "mean-field" in registry.supported()[self.model.key]
-        return has_mean_field and not getattr(self.model.scores, "is_flat", False)
-
-    def bound(
-        self,
-        X: Any,
-        *,
-        exposure: Any = None,
-        combinatoric: bool = False,
-        n_jobs: int | None = None,
-    ) -> FloatArray:
-        """Lower bound on log p(w | Θ) of each document, BJ06 (16) or (19).
-
-        `combinatoric` adds the term that maps the word sequence to the bag (BJ06 III.A).
-        """
-        if not self.has_bound:
-            raise UnsupportedCombination(
-                "a bound on log p(w | Θ) needs a mean field, and a prior of the scores; "
-                f"this is {self.model.key} by {self.algorithm.name}"
-            )
-        observed = self.observe(X, exposure)
-        threads = LocalExecutor.from_jobs(n_jobs).n_threads
-        value = fold_in(self.model, observed, self.weights(n_threads=threads), threads).bound
-        return value + observed.counts.log_combinatoric() if combinatoric else value
-
-    def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
-        """The word × component table of one document, E[v] (BJ06 figure 4)."""
-        counts = as_counts(X)
-        row = document_number(counts, document)
-        if exposure is not None and not isinstance(exposure, str):
-            exposure = np.asarray(exposure)[[row]]
-        observed = self.observe(counts.rows([row]), exposure)
-        folded = self.fold_in(observed, n_jobs=1)
-        scores: Any = self.model.scores
-        if isinstance(folded, LaplaceFoldIn):
-            e_log = folded.eta[0]
-        elif self.mode == "maximise" or isinstance(self.model, Structured):
-            e_log = np.log(np.maximum(folded.scores[0].astype(np.float64), 1e-300))
-        else:
-            e_log = scores.expected_log(folded.c, observed.total_exposure)[0]
-        return WordTable.build(observed.counts, e_log, self.weights())
 
     def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
         """The n features of largest θ in each component, within one block if given."""

@@ -12,12 +12,12 @@ from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, Keep, RelativeChange, Run, run
-from dcomp.inference.draws import DRAW_BUDGET
+from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, RelativeChange, Run, run
+from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import INTERRUPTED, Callback
 from dcomp.models import Model
 from dcomp.result.draws import Draws
-from dcomp.result.ending import Ending, has_edges
+from dcomp.result.ending import Ending
 from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
 from dcomp.result.trace import Trace
@@ -79,13 +79,15 @@ def fit(
             callbacks=callbacks,
             resume=earlier,
         )
-        if n_chains > 1 and has_edges(outcome.state.model):
-            end = level(outcome.history)
-            endings.append(Ending.of(chain_seed, end, outcome.state, algorithm, counts.features))
+        if n_chains > 1 and outcome.state.model.scores.nodes is not None:
+            value = chain_value(outcome.history)
+            endings.append(
+                Ending.build(chain_seed, value, outcome.state, algorithm, counts.features)
+            )
         return outcome
 
     outcomes = _run_chains(chain_seeds(seed, n_chains), one)
-    best = int(np.argmax([level(run.history) for _, run in outcomes]))
+    best = int(np.argmax([chain_value(run.history) for _, run in outcomes]))
     traces = tuple(Trace(run.history) for _, run in outcomes)
     pieces = [list(run.state.draws) for _, run in outcomes]
     chain_seed, outcome = outcomes[best]
@@ -119,14 +121,14 @@ def plan_draws(
     draw_budget: int | str | None = DRAW_BUDGET,
 ) -> DrawPlan | None:
     """What the draws of a fit will take, or None if it keeps none; an error if that is too much."""
-    keep = getattr(algorithm, "keep", Keep())
+    schedule = algorithm.schedule
     budget = validation.memory_size("draw_budget", draw_budget)
-    recorded = max_iter - getattr(algorithm, "burn_in", 0)
-    if not keep.count(recorded):
+    recorded = max_iter - schedule.burn_in
+    if not schedule.keep.count(recorded):
         return None
-    growth = getattr(algorithm, "grow", None)
-    K = model.n_components if growth is None else growth.most(model.n_components)
-    plan = DrawPlan.of(keep, recorded, n_chains, counts, K)
+    adds = schedule.adds
+    K = model.n_components if adds is None else adds.most(model.n_components)
+    plan = DrawPlan.for_fit(schedule.keep, recorded, n_chains, counts, K)
     plan.check(budget)
     return plan
 
@@ -141,16 +143,9 @@ def chain_seeds(seed: int, n_chains: int) -> list[int]:
     return [seed, *(int(value) for value in more)]
 
 
-def level(history: Sequence[Info]) -> float:
-    """Where a chain ended: the mean objective of its last tenth, or of what chains are compared by
-    where objectives do not compare; where words were held out, how well the best sweep predicted
-    them, because objectives of another β do not compare either."""
-    predicted = [row.held_out for row in history if not np.isnan(row.held_out)]
-    if predicted:
-        return float(max(predicted))
-    tail = history[-max(len(history) // 10, 1) :]
-    by = [row.objective if np.isnan(row.comparable) else row.comparable for row in tail]
-    return float(np.mean(by))
+def chain_value(history: Sequence[Info]) -> float:
+    """Where a chain ended, as one number to compare chains by (`Info.chain_value`)."""
+    return type(history[0]).chain_value(history)
 
 
 def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:
@@ -167,7 +162,7 @@ def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[i
             if not done:
                 raise
             return [(s, replace(run, reason=INTERRUPTED)) for s, run in done]
-        best = max(done, key=lambda pair: level(pair[1].history))[1]
+        best = max(done, key=lambda pair: chain_value(pair[1].history))[1]
         if done[-1][1].reason == INTERRUPTED:
             return [(s, replace(_in_place(run, best), reason=INTERRUPTED)) for s, run in done]
         done = [(s, _in_place(run, best)) for s, run in done]

@@ -6,16 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
-from dcomp.errors import InvalidParameter, UnsupportedCombination
+from dcomp.errors import InvalidParameter
 from dcomp.inference import State
 from dcomp.models.arrays import FloatArray, read_only
-from dcomp.models.conditional_gamma_poisson import ConditionalGammaScores
-from dcomp.models.dirichlet_multinomial import DirichletScores
-from dcomp.models.logistic_normal import LogisticNormalScores
-from dcomp.models.structured import StructuredScores
-from dcomp.models.tree import TreeScores
 
 # With fewer words a component is absent in BJ06 IX; a smaller share is negligible in BJ06 IV.B.
 USUAL = {"words": 0.01, "normalised": 1e-8}
@@ -48,11 +42,9 @@ class NegligibleScores:
     ) -> NegligibleScores:
         """From the counts c of a state and the exposure (I) of its documents."""
         limit = _limit(threshold, unit)
-        if unit == "normalised" and isinstance(state.model.scores, LogisticNormalScores):
-            raise UnsupportedCombination(
-                "a logistic normal score has no such probability in closed form; unit 'words' "
-                "counts by expected words"
-            )
+        can = state.model.scores.capabilities
+        if unit == "normalised":
+            can.require("normalised", state.model.key)
         measure = _has_few_words if unit == "words" else _small_probability
         n_docs, K = state.c.shape
         of_document, total, zeros = np.empty(n_docs), np.zeros(K), np.zeros(K)
@@ -65,7 +57,7 @@ class NegligibleScores:
             zeros += _zero_probability(state, rows, exposure[rows]).sum(axis=0)
         total /= n_docs
         found = cls(limit, unit, float(total.mean()), read_only(total), read_only(of_document))
-        if not isinstance(state.model.scores, ConditionalGammaScores):
+        if not can.exact_zeros:
             return found
         zeros /= n_docs
         return replace(found, zero=float(zeros.mean()), zero_of_component=read_only(zeros))
@@ -99,42 +91,16 @@ def _has_few_words(state: State, rows: slice, exposure: FloatArray, limit: float
 
 
 def _small_probability(state: State, rows: slice, exposure: FloatArray, limit: float) -> Any:
-    """P(score_k < limit · Σ scores | c), (I, K).
-
-    Scores given c are gamma, those of DM with one rate and then normalised. The sum of the others
-    is taken to be gamma with its own mean and variance, and the share of score_k is then beta.
-    That is exact for DM, and for GP where all components have one rate (BJ06 Lemma 1).
-    """
+    """P(score_k < limit · Σ scores | c), (I, K)."""
     scores: Any = state.model.scores
-    if isinstance(scores, TreeScores | StructuredScores):
-        raise UnsupportedCombination(
-            "unit='normalised' needs scores that are independent but for their sum; those of a "
-            "hierarchy are not: use unit='words'"
-        )
-    a = scores.alpha + state.c[rows].astype(np.float64)
-    if scores.n_components == 1:
-        return np.zeros_like(a)
-    rate, absent = np.ones_like(a), np.zeros_like(a)
-    if not isinstance(scores, DirichletScores):
-        rate = np.asarray(scores.beta + exposure[:, None])
-    if isinstance(scores, ConditionalGammaScores):
-        absent = np.where(state.c[rows] > 0, 0.0, scores.zero_probability(exposure))
-    mean = (1 - absent) * a / rate
-    variance = (1 - absent) * a * (a + 1) / rate**2 - mean**2
-    mean, variance = _of_others(mean), _of_others(variance)
-    odds = limit / (1 - limit) * rate * variance / mean
-    return absent + (1 - absent) * betainc(a, mean**2 / variance, odds / (1 + odds))
-
-
-def _of_others(values: FloatArray) -> FloatArray:
-    # Where the others are all but absent, rounding must not bring a zero or a negative number.
-    return np.asarray(np.maximum(values.sum(axis=1, keepdims=True) - values, 1e-100))
+    return scores.share_below(state.c[rows], exposure, limit)
 
 
 def _zero_probability(state: State, rows: slice, exposure: FloatArray) -> FloatArray:
     """P(l_k = 0), (I, K): q0 in the share of recorded sweeps that have c = 0 (MODELS §3)."""
-    scores, recorded = state.model.scores, state.recorded
-    if not isinstance(scores, ConditionalGammaScores):
+    scores: Any = state.model.scores
+    recorded = state.recorded
+    if not scores.capabilities.exact_zeros:
         return np.zeros((1, scores.n_components))
     silent: Any = state.c[rows] == 0
     if recorded is not None and recorded.count and recorded.zeros is not None:

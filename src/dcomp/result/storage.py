@@ -1,6 +1,15 @@
-"""Fits on disk: one zip file with a JSON manifest and plain .npy arrays. No pickle, ever.
+"""Fits on disk: one zip file of plain .npy arrays and two JSON texts. No pickle, ever.
 
-The manifest carries a format version; files of earlier versions must still load (tests/golden).
+Format version 4 describes itself. Every part writes and reads its own entry: the score prior
+(`stored`, `restored`), the algorithm, what it carries from sweep to sweep, its draws, its endings.
+Arrays lie in folders that say whose they are: model/, state/, carried/, recorded/, draws/,
+endings/0/. The manifest lists every member with its digest, and the member `seal` has the digest of
+the manifest, so that a changed byte is found wherever it is.
+
+What later versions add goes into `attributes`, `component_names` and `checkpoint`, or into sections
+and folders of other names: a reader passes over those that it does not know, unless the manifest
+lists them under `needs`. Files of versions 1 to 3 are read by `stored_versions.py`.
+
 Everything read is checked before it is believed: a file may be cut short, foreign or hostile.
 """
 
@@ -11,45 +20,35 @@ import json
 import os
 import zipfile
 import zlib
-from dataclasses import asdict, fields
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
-from dcomp.inference import ALGORITHMS, Algorithm, Growth, Info, Keep, State, StructureSearch
-from dcomp.inference.base import Recorded
-from dcomp.models import (
-    MODELS,
-    DirichletLoadings,
-    Model,
-    StructuredScores,
-    Tree,
-    TreeScores,
-)
+from dcomp.inference import ALGORITHMS, Algorithm, State
 from dcomp.models.arrays import read_only
 from dcomp.result.atomic import atomic_write
+from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
-from dcomp.result.stored_draws import PREFIX, draw_arrays, read_draws
+from dcomp.result.stored_draws import draw_arrays, read_draws
 from dcomp.result.stored_endings import check_endings, ending_entries, read_endings
-from dcomp.result.stored_structure import (
-    are_structured,
-    read_structured,
-    structure_entry,
-)
-from dcomp.result.trace import Trace
+from dcomp.result.stored_state import model_entry, read_model, read_state, read_trace, state_arrays
+from dcomp.result.stored_versions import upgraded
 
-FORMAT, VERSION = "dcomp-fit", 3
+FORMAT, VERSION = "dcomp-fit", 4
+MANIFEST, NAMES, SEAL = "manifest.json", "names.json", "seal"
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
-_SCORE_ARRAYS = ("alpha", "beta", "rho", "mu0", "Sigma0", "a1", "a2", "b")
-_ALL_ARRAYS = (*_SCORE_ARRAYS, "psi")
-_SCORE_FLAGS = (*(f"learn_{name}" for name in _SCORE_ARRAYS), "shrinkage")
-_EXTRA = "extra_"  # before the name of what an algorithm carries along
-_RECORDED = "recorded_extra_"  # the same of what it has recorded
+_MOST_AXES = {"draws": 4}  # of an array, by its folder; 2 elsewhere
+_KNOWN_NEEDS: frozenset[str] = frozenset()
+
+Arrays = dict[str, npt.NDArray[Any]]
 
 
 def save(fit: Fit, path: str | os.PathLike[str]) -> None:
@@ -63,53 +62,89 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
     >>> bool((again.Theta == fitted.Theta).all())
     True
     """
-    about, priors = _describe(fit.model)
-    arrays = {"c": fit.state.c, "n": fit.state.n, "blocks": fit.features.blocks, **priors}
-    if fit.exposure is not None:
-        arrays["exposure"] = fit.exposure
-    if fit.state.z is not None:
-        arrays["z"] = fit.state.z
-    recorded = fit.state.recorded
-    if recorded is not None:
-        arrays |= {"recorded_Theta": recorded.Theta, "recorded_c": recorded.c}
-        if recorded.zeros is not None:
-            arrays["recorded_zeros"] = recorded.zeros
-        if recorded.scores is not None:
-            arrays["recorded_scores"] = recorded.scores
-        arrays |= {f"{_RECORDED}{name}": array for name, array in recorded.extra.items()}
-    arrays |= {f"{_EXTRA}{name}": array for name, array in fit.state.extra.items()}
-    if fit.kept is not None:
-        arrays |= draw_arrays(fit.kept)
-    endings, of_endings = ending_entries(fit.endings, _describe)
-    arrays |= of_endings
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        **about,
-        "algorithm": {"name": fit.algorithm.name, **_options(fit.algorithm)},
-        "sweep": fit.state.sweep,
-        "reason": fit.reason,
-        "seed": fit.seed,
-        "exposure_rule": fit.exposure_rule,
-        "recorded": 0 if recorded is None else recorded.count,
-        "draws": None if fit.kept is None else {"chains": fit.kept.chains, "best": fit.kept.best},
-        "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
-        "endings": endings,
-        "provenance": asdict(fit.provenance),
-        "history": [asdict(row) for row in fit.history.rows],
-        "arrays": sorted(arrays),
-    }
+    manifest, arrays = _describe(fit)
     names = {
         "features": fit.features.names,
         "block_names": fit.features.block_names,
         "documents": fit.doc_ids,
     }
+    members: dict[str, str] = {}
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("manifest.json", json.dumps(manifest, indent=1))
-        archive.writestr("names.json", json.dumps(names), zipfile.ZIP_DEFLATED)
+        text = json.dumps(names).encode()
+        archive.writestr(NAMES, text, zipfile.ZIP_DEFLATED)
+        members[NAMES] = digest(text)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
+                hashed = _Hashed(member)
+                np.lib.format.write_array(hashed, np.asarray(array, order="C"), allow_pickle=False)
+            members[f"{name}.npy"] = hashed.digest()
+        about = json.dumps({**manifest, "members": members}, indent=1).encode()
+        archive.writestr(MANIFEST, about)
+        archive.writestr(SEAL, digest(about))
+
+
+def digest(content: bytes) -> str:
+    """Of a member, as the manifest and the seal have it."""
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+class _Hashed:
+    """A stream that is hashed as it is written."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._hash = stream, blake2b(digest_size=16)
+
+    def write(self, data: Any) -> int:
+        self._hash.update(data)
+        return self._stream.write(data)
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _describe(fit: Fit) -> tuple[dict[str, Any], Arrays]:
+    """The manifest but for its members, and the arrays by their places in the file."""
+    model, priors = model_entry(fit.model)
+    endings, of_endings = ending_entries(fit.endings)
+    arrays = {
+        "features/blocks": fit.features.blocks,
+        **in_folder("model", priors),
+        **state_arrays(fit.state),
+        **of_endings,
+    }
+    if fit.exposure is not None:
+        arrays["exposure"] = fit.exposure
+    if fit.kept is not None:
+        arrays |= in_folder("draws", draw_arrays(fit.kept))
+    recorded = fit.state.recorded
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "needs": [],
+        "model": model,
+        "algorithm": fit.algorithm.stored(),
+        "state": {
+            "sweep": fit.state.sweep,
+            "seed": fit.seed,
+            "recorded": 0 if recorded is None else recorded.count,
+        },
+        "reason": fit.reason,
+        "exposure_rule": fit.exposure_rule,
+        "draws": None if fit.kept is None else {"chains": fit.kept.chains, "best": fit.kept.best},
+        "history": [asdict(row) for row in fit.history.rows],
+        "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
+        "endings": endings,
+        "provenance": asdict(fit.provenance),
+        "attributes": {},
+        "component_names": None,
+        "checkpoint": None,
+    }
+    return manifest, arrays
+
+
+def in_folder(folder: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+    """The arrays by their places in the file."""
+    return {f"{folder}/{name}": array for name, array in arrays.items()}
 
 
 def load(path: str | os.PathLike[str]) -> Fit:
@@ -124,106 +159,47 @@ def load(path: str | os.PathLike[str]) -> Fit:
         raise InvalidFile(
             f"{source}: not a dcomp fit, or cut short ({str(error).lower()})"
         ) from None
+    except InvalidFile:
+        raise
     except (KeyError, TypeError, ValueError, EOFError, OverflowError, zlib.error) as error:
-        if isinstance(error, DcompError):
-            raise
-        raise InvalidFile(f"{source}: damaged dcomp fit ({error})") from error
-
-
-def _describe(model: Model) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """What the manifest and the arrays say of a model; `_model` is the way back."""
-    scores: Any = model.scores
-    entry = {
-        "model": model.key,
-        "scores": {flag: getattr(scores, flag) for flag in _SCORE_FLAGS if hasattr(scores, flag)},
-        "tree": json.loads(scores.tree.to_json()) if isinstance(scores, TreeScores) else None,
-        "structure": structure_entry(scores) if isinstance(scores, StructuredScores) else None,
-        "learn_gamma": model.loadings.learned,
-    }
-    arrays = {name: getattr(scores, name) for name in _ALL_ARRAYS if hasattr(scores, name)}
-    return entry, {"gamma": model.loadings.gamma, **arrays}
-
-
-def _options(algorithm: Algorithm) -> dict[str, Any]:
-    options: Any = algorithm
-    values = {f.name: getattr(options, f.name) for f in fields(options)}
-    stored = (Keep, Growth, StructureSearch)
-    return {name: asdict(v) if isinstance(v, stored) else v for name, v in values.items()}
-
-
-def _algorithm(options: dict[str, Any]) -> Algorithm:
-    keep = options.pop("keep", None)  # mean field has none, nor had version 2
-    more: dict[str, Any] = {}
-    if keep is not None:
-        more["keep"] = Keep(**{**keep, "of": tuple(map(str, keep["of"]))})
-    growth = options.pop("grow", None)
-    if growth is not None:
-        search = "max_nodes" in growth
-        more["grow"] = _search(growth) if search else Growth(**growth)
-    algorithm: Any = ALGORITHMS[options.pop("name")]
-    built: Algorithm = algorithm(**options, **more)
-    return built
-
-
-def _search(options: dict[str, Any]) -> StructureSearch:
-    psi = options.pop("psi")
-    return StructureSearch(**options, psi=tuple(psi) if isinstance(psi, list) else psi)
+        # Priors and algorithms speak to users; here what they refuse is the file's doing.
+        what = str(error) if isinstance(error, DcompError) else f"{type(error).__name__}: {error}"
+        raise InvalidFile(f"{source}: damaged dcomp fit ({what})") from error
 
 
 def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
-    if "manifest.json" not in archive.namelist():
-        raise InvalidFile(f"{source}: a zip file, but not a dcomp fit (it has no manifest)")
-    manifest = _json(archive, "manifest.json", source)
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InvalidFile(f"{source}: a zip file, but not a dcomp fit")
-    if not isinstance(manifest.get("version"), int) or manifest["version"] > VERSION:
-        raise InvalidFile(
-            f"{source}: written in format version {manifest.get('version')!r}; this dcomp reads "
-            f"up to {VERSION}: upgrade dcomp"
-        )
-    arrays = {str(name): _array(archive, str(name), source) for name in manifest["arrays"]}
-    names = _json(archive, "names.json", source)
+    manifest, names, arrays = _contents(archive, source)
+    folders = _by_folder(arrays)
     features = FeatureSpace(
         names=None if names["features"] is None else tuple(map(str, names["features"])),
-        blocks=arrays["blocks"],
+        blocks=arrays["features/blocks"],
         block_names=None if names["block_names"] is None else tuple(names["block_names"]),
     )
-    model = _model(manifest, arrays, source)
-    _check_shapes(arrays, model, features, source)
     doc_ids = None if names["documents"] is None else tuple(map(str, names["documents"]))
-    history = _trace(manifest["history"])
-    chains = tuple(_trace(rows) for rows in manifest.get("chains", ()))
-    kept = read_draws(manifest.get("draws"), arrays, model, features, doc_ids, chains or (history,))
-    state = State(
-        model,
-        arrays["c"],
-        arrays["n"],
-        int(manifest["sweep"]),
-        int(manifest["seed"]),
-        arrays.get("z"),
-        _recorded(manifest, arrays),
-        () if kept is None else kept.of_chain(kept.best),
-        {name.removeprefix(_EXTRA): a for name, a in arrays.items() if name.startswith(_EXTRA)},
+    model = read_model(manifest["model"], folders.get("model", {}), source)
+    algorithm = _algorithm(dict(manifest["algorithm"]))
+    history = read_trace(manifest["history"], algorithm, model)
+    chains = tuple(read_trace(rows, algorithm, model) for rows in manifest["chains"])
+    state = read_state(manifest["state"], folders, model, algorithm, features)
+    exposure = arrays.get("exposure")
+    if exposure is not None and exposure.shape != (len(state.c), features.n_blocks):
+        raise ValueError("the exposure is not one of these documents")
+    kept = read_draws(
+        manifest["draws"], folders.get("draws", {}), state, features, doc_ids, chains or (history,)
     )
-    endings = read_endings(
-        manifest.get("endings"),
-        arrays,
-        features,
-        chains,
-        lambda entry, own: _model(entry, own, source),
-    )
+    endings = read_endings(manifest["endings"], folders, features, chains, source)
     if endings:
         check_endings(endings, model, state.seed)
     return Fit(
-        state,
-        _algorithm(dict(manifest["algorithm"])),
+        _with_draws(state, kept),
+        algorithm,
         history,
         str(manifest["reason"]),
         features,
         doc_ids,
-        arrays.get("exposure"),
+        exposure,
         None if manifest["exposure_rule"] is None else str(manifest["exposure_rule"]),
-        int(manifest["seed"]),
+        state.seed,
         Provenance(**manifest["provenance"]),
         chains,
         kept,
@@ -231,139 +207,102 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
     )
 
 
-def _trace(rows: list[dict[str, Any]]) -> Trace:
-    return Trace(tuple(Info(**{**row, "capped": tuple(row["capped"])}) for row in rows))
+def _with_draws(state: State, kept: Draws | None) -> State:
+    return state if kept is None else replace(state, draws=kept.of_chain(kept.best))
 
 
-def _recorded(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Recorded | None:
-    count = int(manifest.get("recorded", 0))  # version 1 had no samplers
-    if not count:
-        return None
-    return Recorded(
-        arrays["recorded_Theta"],
-        arrays["recorded_c"],
-        arrays.get("recorded_zeros"),
-        count,
-        arrays.get("recorded_scores"),
-        {
-            name.removeprefix(_RECORDED): array
-            for name, array in arrays.items()
-            if name.startswith(_RECORDED)
-        },
-    )
+def _contents(archive: zipfile.ZipFile, source: Path) -> tuple[Any, Any, Arrays]:
+    """The manifest, the names and the arrays of a file, as version 4 has them."""
+    present = archive.namelist()
+    if MANIFEST not in present:
+        raise InvalidFile(f"{source}: a zip file, but not a dcomp fit (it has no manifest)")
+    text = _text(archive, MANIFEST, source)
+    manifest = json.loads(text)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InvalidFile(f"{source}: a zip file, but not a dcomp fit")
+    version = manifest.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise InvalidFile(
+            f"{source}: written in format version {version!r}; this dcomp reads "
+            f"up to {VERSION}: upgrade dcomp"
+        )
+    if version < VERSION:
+        arrays = {str(name): _array(archive, str(name), source) for name in manifest["arrays"]}
+        names = json.loads(_text(archive, NAMES, source))
+        return upgraded(manifest, names, arrays)
+    _check_seal(archive, text, present, source)
+    unknown = set(manifest["needs"]) - _KNOWN_NEEDS
+    if unknown:
+        raise InvalidFile(
+            f"{source}: needs {', '.join(sorted(map(str, unknown)))}, which this dcomp does not "
+            "know: upgrade dcomp"
+        )
+    members = dict(manifest["members"])
+    names = json.loads(_text(archive, NAMES, source, members[NAMES]))
+    arrays = {
+        name.removesuffix(".npy"): _array(archive, name.removesuffix(".npy"), source, found)
+        for name, found in members.items()
+        if name.endswith(".npy")
+    }
+    return manifest, names, arrays
 
 
-def _json(archive: zipfile.ZipFile, name: str, source: Path) -> Any:
+def _check_seal(archive: zipfile.ZipFile, text: bytes, present: list[str], source: Path) -> None:
+    if SEAL not in present or _text(archive, SEAL, source) != digest(text).encode():
+        raise InvalidFile(f"{source}: the manifest is not the one that was sealed")
+    listed = {MANIFEST, SEAL, *json.loads(text)["members"]}
+    if listed != set(present) or len(present) != len(listed):
+        raise InvalidFile(f"{source}: its members are not those that the manifest lists")
+
+
+def _by_folder(arrays: Arrays) -> dict[str, Arrays]:
+    """Arrays by the folder that they lie in, under their own names."""
+    out: dict[str, Arrays] = {}
+    for place, array in arrays.items():
+        folder, _, name = place.rpartition("/")
+        out.setdefault(folder, {})[name] = array
+    return out
+
+
+def _algorithm(options: dict[str, Any]) -> Algorithm:
+    kind: Any = ALGORITHMS[options.pop("name")]
+    algorithm: Algorithm = kind.restored(options)
+    return algorithm
+
+
+def _text(archive: zipfile.ZipFile, name: str, source: Path, expected: str | None = None) -> bytes:
     if archive.getinfo(name).file_size > _TEXT_LIMIT:
-        raise InvalidFile(f"{source}: {name} is too large to be a dcomp manifest")
-    return json.loads(archive.read(name))
+        raise InvalidFile(f"{source}: {name} is too large to be of a dcomp fit")
+    content = archive.read(name)
+    if expected is not None and digest(content) != expected:
+        raise InvalidFile(f"{source}: {name} is not what was written there")
+    return content
 
 
-def _array(archive: zipfile.ZipFile, name: str, source: Path) -> npt.NDArray[Any]:
+def _array(
+    archive: zipfile.ZipFile, name: str, source: Path, expected: str | None = None
+) -> npt.NDArray[Any]:
     """One .npy member; its header is checked against the member's size before memory is taken."""
     info = archive.getinfo(f"{name}.npy")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise InvalidFile(f"{source}: array {name!r} is compressed; dcomp stores arrays plain")
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        reader = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, fortran, dtype = reader(member)
-        size = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        n_dims = 4 if name.startswith(PREFIX) else 2
-        if dtype.hasobject or fortran or size > info.file_size or len(shape) > n_dims:
-            raise InvalidFile(f"{source}: array {name!r} is not what a dcomp fit holds")
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise InvalidFile(f"{source}: array {name!r} is compressed; dcomp stores arrays plain")
-        data = member.read()
-    if len(data) != size:
+        content = member.read()
+    if expected is not None and digest(content) != expected:
+        raise InvalidFile(f"{source}: array {name!r} is not what was written there")
+    stream = io.BytesIO(content)
+    reader = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[np.lib.format.read_magic(stream)]
+    shape, fortran, dtype = reader(stream)
+    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    n_axes = _MOST_AXES.get(name.partition("/")[0].partition("_")[0], 2)
+    if dtype.hasobject or fortran or size > len(content) or len(shape) > n_axes:
+        raise InvalidFile(f"{source}: array {name!r} is not what a dcomp fit holds")
+    if len(content) - stream.tell() != size:
         raise InvalidFile(f"{source}: array {name!r} is not as long as its header says")
-    array = np.frombuffer(io.BytesIO(data).getbuffer(), dtype=dtype).reshape(shape)
+    array = np.frombuffer(content, dtype=dtype, offset=stream.tell()).reshape(shape)
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise InvalidFile(f"{source}: array {name!r} must hold finite numbers")
     return read_only(array.copy())
-
-
-def _model(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], source: Path) -> Model:
-    if manifest["model"] not in MODELS:
-        raise InvalidFile(f"{source}: unknown model {manifest['model']!r}; upgrade dcomp")
-    cls: Any = MODELS[manifest["model"]]
-    if cls.scores_type is StructuredScores:
-        structured = read_structured(manifest["structure"], arrays)
-        built: Model = cls(
-            structured, DirichletLoadings(arrays["gamma"], bool(manifest["learn_gamma"]))
-        )
-        return built
-    hyper = {name: arrays[name] for name in _SCORE_ARRAYS if name in arrays}
-    wanted = {name for name in _SCORE_ARRAYS if name in cls.scores_type.__dataclass_fields__}
-    if set(hyper) != wanted:
-        raise InvalidFile(f"{source}: model {cls.key} needs {', '.join(sorted(wanted))}")
-    if cls.scores_type is TreeScores:
-        scores = _tree_scores(manifest, hyper, source)
-    else:
-        n_components = len(hyper["mu0" if "mu0" in wanted else "alpha"])
-        scores = cls.scores_type.build(n_components, **hyper, **manifest["scores"])
-    learned = bool(manifest.get("learn_gamma", False))  # version 2 never did
-    model: Model = cls(scores, DirichletLoadings(arrays["gamma"], learned))
-    return model
-
-
-def _tree_scores(
-    manifest: dict[str, Any], hyper: dict[str, npt.NDArray[Any]], source: Path
-) -> TreeScores:
-    tree = Tree.from_parents(manifest["tree"]["parents"], manifest["tree"]["names"])
-    shape = (tree.n_nodes,)
-    if any(a.shape != shape or a.dtype != np.float64 or not (a > 0).all() for a in hyper.values()):
-        raise InvalidFile(f"{source}: the priors of the tree do not belong to its nodes")
-    return TreeScores(tree, **hyper)
-
-
-def _check_shapes(
-    arrays: dict[str, npt.NDArray[Any]], model: Model, features: FeatureSpace, source: Path
-) -> None:
-    K, J = model.n_components, features.n_features
-    c, n = arrays["c"], arrays["n"]
-    fits = (
-        c.ndim == n.ndim == 2
-        and c.shape[1] == K
-        and n.shape == (J, K)
-        and c.dtype == n.dtype
-        and c.dtype in (np.float32, np.float64, np.int32)
-        and ("z" not in arrays or _is_assignment(arrays["z"], c, _n_values(model)))
-        and (model.key != "LN" or _is_eta(arrays[f"{_EXTRA}eta"], c))
-        and ("recorded_Theta" not in arrays or arrays["recorded_Theta"].shape == n.shape)
-        and ("recorded_c" not in arrays or arrays["recorded_c"].shape == c.shape)
-        and ("recorded_scores" not in arrays or arrays["recorded_scores"].shape == c.shape)
-        and _are_extra(arrays, model)
-        and (c >= 0).all()
-        and (n >= 0).all()
-        and ("exposure" not in arrays or arrays["exposure"].shape == (len(c), features.n_blocks))
-    )
-    if not fits:
-        raise InvalidFile(f"{source}: the arrays of this fit do not belong together")
-
-
-def _n_values(model: Model) -> int:
-    """How many things a token may be assigned to."""
-    scores = model.scores
-    return scores.structure.n_pairs if isinstance(scores, StructuredScores) else model.n_components
-
-
-def _are_extra(arrays: dict[str, npt.NDArray[Any]], model: Model) -> bool:
-    own, recorded = (
-        {name.removeprefix(lead): a for name, a in arrays.items() if name.startswith(lead)}
-        for lead in (_EXTRA, _RECORDED)
-    )
-    if isinstance(model.scores, StructuredScores):
-        return are_structured(own, recorded, model.scores, arrays["c"])
-    # Numbers, and companions of c and n.
-    shapes = ((), arrays["c"].shape, arrays["n"].shape)
-    return not recorded and all(array.shape in shapes for array in own.values())
-
-
-def _is_eta(eta: npt.NDArray[Any], c: npt.NDArray[Any]) -> bool:
-    return eta.dtype == np.float64 and eta.shape == c.shape
-
-
-def _is_assignment(z: npt.NDArray[Any], c: npt.NDArray[Any], K: int) -> bool:
-    return z.dtype == np.uint16 and z.shape == (int(c.sum()),) and (not len(z) or z.max() < K)

@@ -1,4 +1,4 @@
-"""Kept draws in a file: plain arrays named draws_…, checked before they are believed."""
+"""Kept draws in a file: plain arrays, checked before they are believed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
+from dcomp.inference import State
 from dcomp.inference.draws import hyper_parameters
-from dcomp.models import Model
 from dcomp.result.draws import FIELDS, Draws, log_joint
 from dcomp.result.trace import Trace
 
-PREFIX = "draws_"
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -22,19 +21,19 @@ def draw_arrays(draws: Draws) -> Arrays:
     """Everything that the manifest does not hold, by its name in the file."""
     fields = {name: getattr(draws, name) for name in FIELDS.values()}
     arrays = {"sweep": draws.sweep, **draws.hyper, **fields}
-    return {PREFIX + name: array for name, array in arrays.items() if array is not None}
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def read_draws(
     entry: Any,
     arrays: Arrays,
-    model: Model,
+    state: State,
     features: FeatureSpace,
     doc_ids: tuple[str, ...] | None,
     traces: Sequence[Trace],
 ) -> Draws | None:
     """The draws of a file, or None; a ValueError where they contradict the rest of it."""
-    own = {name.removeprefix(PREFIX): a for name, a in arrays.items() if name.startswith(PREFIX)}
+    own, model = dict(arrays), state.model
     if entry is None and not own:
         return None
     chains, best, sweep = tuple(entry["chains"]), entry["best"], own.pop("sweep")
@@ -45,7 +44,7 @@ def read_draws(
         and _are_places((best,), chains)
         and _are_sweeps(sweep, min(lengths[chain] for chain in chains))
         and set(hyper_parameters(model)) <= set(own) <= {*hyper_parameters(model), *FIELDS.values()}
-        and all(_belongs(own[name], name, lead, arrays, model) for name in own)
+        and all(_is_of_state(own[name], name, lead, state) for name in own)
     )
     if not fits:
         raise ValueError("its draws do not belong together")
@@ -67,21 +66,20 @@ def _are_sweeps(sweep: npt.NDArray[Any], last: int) -> bool:
     return bool(sweep[0] >= 1 and sweep[-1] <= last and (np.diff(sweep) > 0).all())
 
 
-def _belongs(
-    array: npt.NDArray[Any], name: str, lead: tuple[int, int], arrays: Arrays, model: Model
-) -> bool:
+def _is_of_state(array: npt.NDArray[Any], name: str, lead: tuple[int, int], state: State) -> bool:
     """Whether the array has the shape and the range of its kind."""
-    c, n = arrays["c"], arrays["n"]
-    rest, dtype, limit = {
+    c, n = state.c, state.n
+    kinds: dict[str, tuple[tuple[int, ...], Any, float]] = {
         "scores": (c.shape, np.float32, np.inf),
         "Theta": (n.shape, np.float32, np.inf),
-        "assignments": ((int(c.sum()),), np.uint16, model.n_components),
+        "assignments": ((int(c.sum()),), np.uint16, state.model.n_components),
         "gamma": ((), np.float64, np.inf),
-    }.get(name) or (
-        hyper_parameters(model)[name].shape,
-        np.float64,
-        1.0 if name == "rho" else np.inf,
-    )
+    }
+    kinds |= {
+        parameter.name: (parameter.value.shape, np.float64, parameter.upper)
+        for parameter in state.model.scores.parameters()
+    }
+    rest, dtype, limit = kinds[name]
     if array.shape != (*lead, *rest) or array.dtype != dtype:
         return False
     return not array.size or bool(array.min() >= 0 and array.max() < limit)

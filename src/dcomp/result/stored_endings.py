@@ -1,9 +1,10 @@
-"""Endings of chains in a file: an entry each, and arrays named ending_0_…, checked as all is."""
+"""Endings of chains in a file: an entry each, and arrays in endings/0/…, checked as all is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,58 +12,57 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.models import Model
-from dcomp.result.ending import Ending, best_of, has_edges
-from dcomp.result.fitting import level
+from dcomp.result.ending import Ending, best_of
+from dcomp.result.fitting import chain_value
+from dcomp.result.stored_state import model_entry, read_model
 from dcomp.result.trace import Trace
 
 Arrays = dict[str, npt.NDArray[Any]]
-_PREFIX = "ending_"
+_FOLDER = "endings/"
 
 
-def ending_entries(
-    endings: Sequence[Ending], describe: Callable[[Model], tuple[dict[str, Any], Arrays]]
-) -> tuple[list[dict[str, Any]], Arrays]:
-    """What the manifest holds of each ending, and the arrays of all by their names in the file."""
+def ending_entries(endings: Sequence[Ending]) -> tuple[list[dict[str, Any]], Arrays]:
+    """What the manifest holds of each ending, and the arrays of all by their places in the file."""
     entries: list[dict[str, Any]] = []
     arrays: Arrays = {}
     for place, ending in enumerate(endings):
-        about, priors = describe(ending.model)
-        entries.append({"seed": ending.seed, **about})  # its level is in the chain's history
-        own = {"Theta": ending.Theta, **priors}
-        arrays |= {f"{_PREFIX}{place}_{name}": array for name, array in own.items()}
+        about, priors = model_entry(ending.model)
+        entries.append({"seed": ending.seed, "model": about})  # its value is in the history
+        arrays[f"{_FOLDER}{place}/Theta"] = ending.Theta
+        arrays |= {f"{_FOLDER}{place}/model/{name}": array for name, array in priors.items()}
     return entries, arrays
 
 
 def read_endings(
     entries: Any,
-    arrays: Arrays,
+    folders: dict[str, Arrays],
     features: FeatureSpace,
     chains: Sequence[Trace],
-    build: Callable[[dict[str, Any], Arrays], Model],
+    source: Path,
 ) -> tuple[Ending, ...]:
     """The endings of a file, none of those that were written before there were any; a ValueError
     where they contradict themselves or the histories of the chains."""
     if entries and len(entries) != len(chains):
         raise ValueError(f"it has {len(chains)} chains and {len(entries)} endings")
-    left = {name for name in arrays if name.startswith(_PREFIX)}
+    left = {folder for folder in folders if folder.startswith(_FOLDER)}
     endings = []
-    for place, entry in enumerate(entries or ()):
-        prefix = f"{_PREFIX}{place}_"
-        own = {name.removeprefix(prefix): arrays[name] for name in left if name.startswith(prefix)}
-        left -= {prefix + name for name in own}
-        model, Theta, rows = build(entry, own), own["Theta"], chains[place].rows
+    for place, entry in enumerate(entries):
+        own, priors = f"{_FOLDER}{place}", f"{_FOLDER}{place}/model"
+        left -= {own, priors}
+        model = read_model(entry["model"], folders[priors], source)
+        Theta, rows = folders[own]["Theta"], chains[place].rows
         fits = (
-            has_edges(model)
+            model.scores.nodes is not None
             and type(entry["seed"]) is int
             and rows
-            and math.isfinite(level(rows))
+            and math.isfinite(chain_value(rows))
             and Theta.dtype == np.float32
             and Theta.shape == (features.n_features, model.n_components)
             and (not Theta.size or (Theta.min() >= 0 and Theta.max() <= 1.001))  # rounding
         )
         if not fits:
             raise ValueError(f"the ending of chain {place} does not belong to it")
-        endings.append(Ending(entry["seed"], level(rows), model, Theta))
+        endings.append(Ending(entry["seed"], chain_value(rows), model, Theta))
     if left:
         raise ValueError(f"no chain has the ending {min(left)!r}")
     return tuple(endings)

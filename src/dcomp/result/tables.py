@@ -1,5 +1,4 @@
-"""Small tables for people: top features of components, one document's words by component, and the
-component of every token."""
+"""Small tables for people: top features of components, and the component of every token."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from dcomp.data import Counts, FeatureSpace, Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.inference.base import FloatingArray
-from dcomp.inference.mean_field import Weights
 from dcomp.models.arrays import FloatArray, read_only
 
 
@@ -60,52 +58,6 @@ class TopFeatures:
 
     def __str__(self) -> str:
         return "\n".join(f"{k:>3}  {' '.join(row)}" for k, row in enumerate(self.names))
-
-
-def document_number(counts: Counts, document: int | str) -> int:
-    """The number of a document that is named by its id, or counted from either end.
-
-    >>> document_number(Counts.from_matrix([[1], [2]]), -1)
-    1
-    """
-    if isinstance(document, str):
-        if counts.doc_ids is None or document not in counts.doc_ids:
-            raise InvalidParameter(f"document must be one of the document ids; got {document!r}")
-        return counts.doc_ids.index(document)
-    if not -counts.n_docs <= document < counts.n_docs:
-        raise InvalidParameter(f"document must lie in [0, {counts.n_docs}); got {document}")
-    return int(document) % counts.n_docs
-
-
-@dataclass(frozen=True)
-class WordTable:
-    """E[v] of one document: rows are its words, columns the components (BJ06 figure 4)."""
-
-    words: tuple[str, ...]
-    table: FloatArray  # (words, K): rows sum to the words' counts
-    total: FloatArray  # (K): the document's words per component
-
-    @classmethod
-    def build(cls, counts: Counts, e_log: FloatArray, weights: Weights) -> WordTable:
-        """From the only document of `counts`: n_jk ∝ θ_jk exp E[log score_k], BJ06 (13), (17)."""
-        theta = weights.Theta[counts.indices, : len(e_log)].astype(np.float64)
-        share = theta * np.exp(e_log - e_log.max())
-        share /= share.sum(axis=1, keepdims=True)
-        table = counts.data[:, None] * share
-        words = tuple(counts.features.name(int(j)) for j in counts.indices)
-        return cls(words, table, np.asarray(table.sum(axis=0)))
-
-    def __str__(self) -> str:
-        used: npt.NDArray[np.intp] = np.flatnonzero(self.total >= 0.05)
-        used = used[np.argsort(-self.total[used], kind="stable")]
-        width = max([len("total"), *map(len, self.words)])
-        head = " " * width + "".join(f"{f'#{k}':>8}" for k in used)
-        rows = [
-            f"{word:<{width}}" + "".join(f"{value:8.1f}" for value in row[used])
-            for word, row in zip(self.words, self.table, strict=True)
-        ]
-        total = f"{'total':<{width}}" + "".join(f"{value:8.1f}" for value in self.total[used])
-        return "\n".join([head, *rows, total])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from dcomp.inference.base import Info
 
-COLUMNS = tuple(f.name for f in fields(Info))
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -36,10 +34,17 @@ class Trace:
             return self.column(key)
         return asdict(self.rows[key])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the quantities, which depend on the algorithm."""
+        return tuple(f.name for f in fields(self.rows[0] if self.rows else Info))
+
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One quantity over all sweeps; `capped` as comma-separated text."""
-        if name not in COLUMNS:
-            raise KeyError(f"history has the columns {', '.join(COLUMNS)}; got {name!r}")
+        """One quantity over all sweeps; `capped` as comma-separated text, nan where a sweep has
+        none, as the first has no change."""
+        if name not in self.columns:
+            raise KeyError(f"history has the columns {', '.join(self.columns)}; got {name!r}")
         if name == "capped":
             return np.array([",".join(row.capped) for row in self.rows])
-        return np.array([getattr(row, name) for row in self.rows])
+        values = [getattr(row, name) for row in self.rows]
+        return np.array([np.nan if value is None else value for value in values])

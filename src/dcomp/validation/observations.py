@@ -17,7 +17,7 @@ def resolve_observations(counts: Counts, model: Model, exposure: Any) -> Observa
             f"exposure has no meaning for model {model.key}, which conditions on document lengths"
         )
     observed = Observations.build(counts, exposure)
-    if getattr(model.scores, "is_flat", False) and observed.total_exposure.min() <= 0:
+    if not model.scores.capabilities.proper and observed.total_exposure.min() <= 0:
         raise InvalidParameter(
             "exposure must be positive where scores have no prior; it is 0 for document "
             f"{int(observed.total_exposure.argmin())}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -107,9 +105,9 @@ def test_what_it_refuses(split):
         left_to_right(fitted, np.zeros((2, 30), int))
     with pytest.raises(dcomp.InvalidParameter, match="particles must be a whole number"):
         left_to_right(fitted, split[1], particles=0)
-    other = SimpleNamespace(model=SimpleNamespace(key="CTM"))
-    with pytest.raises(dcomp.UnsupportedCombination, match="works for DM, GP, CGP"):
-        left_to_right(other, split[1])
+    tree = dcomp.TreeDCA(2, 2, max_iter=4, verbose=0).fit(split[0]).fit_
+    with pytest.raises(dcomp.UnsupportedCombination, match="completion works for every model"):
+        left_to_right(tree, split[1])
 
 
 def test_a_fit_without_priors_is_refused():

@@ -13,7 +13,7 @@ import pytest
 import dcomp
 from dcomp.data import FeatureSpace
 from dcomp.evaluate import edge_stability
-from dcomp.models import Tree, TreeMultinomial
+from dcomp.models import Nodes, Tree, TreeMultinomial
 from dcomp.result import Ending, Trace
 
 PARENTS = (-1, 0, 0, 0, 1, 1, 2, 2, 3, 3)  # three branches with two leaves each
@@ -32,17 +32,18 @@ def tree_ending(parents, Theta, level=-1.0):
 
 
 def any_ending(edges, is_leaf, Theta, level=-1.0):
-    """Of a structure that is no tree: all that is asked of a model is these two."""
-    scores = SimpleNamespace(edges=tuple(sorted(edges)), is_leaf=np.array(is_leaf))
-    return Ending(0, level, SimpleNamespace(scores=scores, key="any"), np.asarray(Theta, "f4"))
+    """Of a structure that is no tree: all that is asked of a model is its nodes."""
+    nodes = Nodes((), tuple(sorted(edges)), np.array(is_leaf), None)
+    model = SimpleNamespace(scores=SimpleNamespace(nodes=nodes), key="any")
+    return Ending(0, level, model, np.asarray(Theta, "f4"))
 
 
 def numbered(ending, order):
     """The same chain with node order[k] called k."""
     place = np.argsort(order)
-    scores = ending.model.scores
-    edges = [(place[c], place[p]) for c, p in scores.edges]
-    return any_ending(edges, np.asarray(scores.is_leaf)[order], ending.Theta[:, order])
+    nodes = ending.model.scores.nodes
+    edges = [(place[c], place[p]) for c, p in nodes.edges]
+    return any_ending(edges, nodes.is_leaf[order], ending.Theta[:, order])
 
 
 def noisy(Theta, rng):
@@ -79,7 +80,7 @@ def test_a_leaf_that_hangs_elsewhere_is_the_edge_that_is_missed(Theta, node):
     moved = numbered(moved, rng.permutation(10))
     same = numbered(tree_ending(PARENTS, noisy(Theta, rng)), rng.permutation(10))
     stability = edge_stability([moved, best, same])
-    expected = dict.fromkeys(best.model.scores.edges, 1.0)
+    expected = dict.fromkeys(best.model.scores.nodes.edges, 1.0)
     assert found(stability) == expected | {(node, PARENTS[node]): 0.5}
     (sibling,) = (k for k in range(4, 10) if PARENTS[k] == PARENTS[node] and k != node)
     apart = {edge.child for edge in stability.edges if edge.together != 1}
@@ -102,7 +103,7 @@ def test_fewer_nodes_and_more(Theta):
     extra = np.random.default_rng(1).dirichlet(np.full(J, 0.1), size=2).T
     more = tree_ending((*PARENTS, 0, 10), np.hstack([Theta, extra]))
     stability = edge_stability([fewer, best, more])
-    assert found(stability) == dict.fromkeys(best.model.scores.edges, 1.0) | {(9, 3): 0.5}
+    assert found(stability) == dict.fromkeys(best.model.scores.nodes.edges, 1.0) | {(9, 3): 0.5}
     assert stability.partners[0].tolist() == [*range(9), -1]
     assert stability.partners[1].tolist() == [*range(10)]
     assert stability.n_edges == (8, 11)
@@ -162,7 +163,7 @@ def test_chance_is_what_shuffled_leaves_give(Theta):
     shares = []
     for shuffled in permutations(leaves):
         place = {0: 0, 1: 1, 2: 2} | dict(zip(leaves, shuffled, strict=True))
-        shares.append(np.mean([parents[place[k]] == p for k, p in best.model.scores.edges]))
+        shares.append(np.mean([parents[place[k]] == p for k, p in best.model.scores.nodes.edges]))
     assert stability.chance == pytest.approx(np.mean(shares))
 
 
@@ -294,9 +295,9 @@ def test_chains_that_find_the_planted_tree_agree(simulated):
     in 150 runs (the seed is fixed). The others have another tree, of mostly the same nodes."""
     model = dcomp.TreeDCA(3, 3, n_chains=8, gamma=0.1, verbose=0, **PRIORS).fit(simulated)
     endings = model.fit_.endings
-    best = max(endings, key=lambda ending: ending.level)
-    alike = [ending for ending in endings if best.level - ending.level < 1500]
-    others = [ending for ending in endings if best.level - ending.level > 3000]
+    best = max(endings, key=lambda ending: ending.value)
+    alike = [ending for ending in endings if best.value - ending.value < 1500]
+    others = [ending for ending in endings if best.value - ending.value > 3000]
     assert len(alike) >= 2
     agreed = edge_stability(alike)
     assert (agreed.mean, agreed.in_all) == (1, 12)
@@ -308,7 +309,7 @@ def test_chains_that_find_the_planted_tree_agree(simulated):
     assert model.stability().mean >= agreed.mean * (len(alike) - 1) / 7
     # All words exchanged for those of other nodes, half and half: nothing is left.
     swapped = replace(alike[0], Theta=np.roll(alike[0].Theta, 4, axis=0))
-    assert edge_stability([replace(best, level=best.level + 1), swapped]).mean == 0
+    assert edge_stability([replace(best, value=best.value + 1), swapped]).mean == 0
 
 
 def test_a_chain_cut_short_is_left_out(simulated):

@@ -118,7 +118,7 @@ def test_extreme_priors_leave_no_nan(key, gamma):
 def test_what_a_plan_says():
     counts = dcomp.Counts.from_matrix(np.ones((3, 5), int))
     keep = Keep(n=2, every=10, of=("assignments", "loadings", "scores"))
-    plan = DrawPlan.of(keep, 100, 4, counts, K=7)
+    plan = DrawPlan.for_fit(keep, 100, 4, counts, K=7)
     times = 20 * 4
     assert plan.parts == {
         "scores": times * 4 * 7 * 3,

@@ -11,9 +11,9 @@ from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Gibbs, MeanField
-from dcomp.inference.hyper import polya_gamma
 from dcomp.inference.sampler_start import HEAT, heated
 from dcomp.models import MODELS, DirichletLoadings, DirichletMultinomial, Observations
+from dcomp.models.learning import polya_gamma
 from dcomp.result import fit
 from dcomp.validation import resolve_algorithm, resolve_model
 

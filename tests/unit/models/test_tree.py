@@ -169,7 +169,7 @@ def test_density_of_a_deep_tree_integrates_what_it_draws():
     """E[f(m)/p(m)] under the tree's own draws is the integral of f: here of Dirichlet(2), which is
     1. A false volume of the map would change it."""
     scores = TreeScores.build(Tree.from_parents([-1, 0, 0, 1, 1]), 1.3, 1.6, 0.9)
-    m = scores.draw(np.zeros((200_000, 5)), np.random.default_rng(3))
+    m = scores.draw(np.zeros((200_000, 5)), np.zeros(200_000), np.random.default_rng(3))
     m = np.maximum(m, 1e-12)
     other = DirichletScores.build(5, 2.0).log_density(m) - scores.log_density(m)
     ratio = np.exp(other)
@@ -178,7 +178,7 @@ def test_density_of_a_deep_tree_integrates_what_it_draws():
 
 def test_draws_have_the_moments():
     scores, c = uneven(DEEP, 4), np.array([3, 0, 0, 1, 2, 0, 5, 0, 0, 1])
-    m = scores.draw(np.tile(c, (100_000, 1)), np.random.default_rng(5))
+    m = scores.draw(np.tile(c, (100_000, 1)), np.zeros(100_000), np.random.default_rng(5))
     np.testing.assert_allclose(m.sum(axis=1), 1)
     first = scores.posterior_mean(c, np.ones(1))
     error = m.std(axis=0) / np.sqrt(len(m))

@@ -14,7 +14,7 @@ import pytest
 import dcomp
 from dcomp import registry
 from dcomp.inference import ALGORITHMS, CollapsedGibbs, Gibbs, Keep, draw_given_counts
-from dcomp.inference.draws import KINDS
+from dcomp.inference.keep import KINDS
 from dcomp.models import MODELS, Observations
 from dcomp.result.fitting import chain_seeds, plan_draws
 
@@ -232,7 +232,7 @@ def test_the_draws_of_all_chains_are_kept(algorithm, planted, tmp_path):
 
 
 def best_is(monkeypatch, level):
-    monkeypatch.setattr("dcomp.result.fitting.level", level)
+    monkeypatch.setattr("dcomp.result.fitting.chain_value", level)
 
 
 def test_a_chain_that_was_cut_short_is_left_out(planted, monkeypatch):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 
 import numpy as np
 import pytest
+from support.sealed import edit_manifest, npy, rewrite
 
 import dcomp
 from dcomp.inference import CollapsedGibbs, Growth
 from dcomp.models import Tree, TreeMultinomial
-from dcomp.result.fitting import chain_seeds, level
+from dcomp.result.fitting import chain_seeds, chain_value
 
 OPTIONS = {"branching": 3, "depth": 2, "max_iter": 12, "verbose": 0}
 
@@ -29,10 +28,10 @@ def test_every_chain_leaves_what_it_leaves_alone(planted, fitted):
         assert np.array_equal(ending.Theta, alone.Theta)
         assert ending.Theta.dtype == np.float32
         assert not ending.Theta.flags.writeable
-        assert ending.level == level(alone.history.rows) == level(trace.rows)
+        assert ending.value == chain_value(alone.history.rows) == chain_value(trace.rows)
         assert ending.model == alone.model
         assert alone.endings == ()  # one chain is the fit itself
-    best = max(fitted.endings, key=lambda ending: ending.level)
+    best = max(fitted.endings, key=lambda ending: ending.value)
     assert best.seed == fitted.seed
     assert np.array_equal(best.Theta, fitted.Theta)
 
@@ -57,7 +56,7 @@ def test_mean_field_ends_at_its_loadings(planted, dtype):
     algorithm = dcomp.inference.MeanField(dtype=dtype)
     model = TreeMultinomial.build(Tree.regular(2, 2), gamma=0.1)
     fit = dcomp.fit(planted[0], model, algorithm, n_chains=2, max_iter=5, tol=0)
-    best = max(fit.endings, key=lambda ending: ending.level)
+    best = max(fit.endings, key=lambda ending: ending.value)
     assert fit.Theta.dtype == dtype
     assert best.Theta.dtype == np.float32
     np.testing.assert_allclose(best.Theta, fit.Theta, rtol=1e-6)
@@ -76,7 +75,7 @@ def test_an_interrupt_keeps_the_endings_so_far(planted, when, expected, tmp_path
     fit = dcomp.TreeDCA(n_chains=4, **OPTIONS, callbacks=[interrupt]).fit(planted[0]).fit_
     assert fit.reason == "interrupted"
     assert len(fit.endings) == len(fit.chains) == expected
-    assert max(fit.endings, key=lambda ending: ending.level).seed == fit.seed
+    assert max(fit.endings, key=lambda ending: ending.value).seed == fit.seed
     dcomp.save(fit, tmp_path / "part.dcomp")
     assert len(dcomp.load(tmp_path / "part.dcomp").endings) == expected
 
@@ -102,30 +101,11 @@ def path(fitted, tmp_path):
     return tmp_path / "e.dcomp"
 
 
-def rewrite(path, change):
-    """The same archive with `change(members)` applied to its members by name."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    change(members)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-
-
-def manifest_with(change):
-    def edit(members):
-        manifest = json.loads(members["manifest.json"])
-        change(manifest)
-        members["manifest.json"] = json.dumps(manifest).encode()
-
-    return edit
-
-
 def test_endings_come_back(fitted, path):
     loaded = dcomp.load(path)
     assert len(loaded.endings) == 3
     for ending, kept in zip(loaded.endings, fitted.endings, strict=True):
-        assert (ending.seed, ending.level) == (kept.seed, kept.level)
+        assert (ending.seed, ending.value) == (kept.seed, kept.value)
         assert ending.model == kept.model
         assert ending.Theta.dtype == np.float32
         assert np.array_equal(ending.Theta, kept.Theta)
@@ -135,11 +115,13 @@ def test_endings_come_back(fitted, path):
 
 
 def test_files_from_before_there_were_endings(path):
-    def older(manifest):
-        del manifest["endings"]
-        manifest["arrays"] = [n for n in manifest["arrays"] if not n.startswith("ending_")]
+    def older(members):
+        for name in [name for name in members if name.startswith("endings/")]:
+            del members[name]
+        manifest = json.loads(members["manifest.json"])
+        members["manifest.json"] = json.dumps(manifest | {"endings": []}).encode()
 
-    rewrite(path, manifest_with(older))
+    rewrite(path, older)
     loaded = dcomp.load(path)
     assert loaded.endings == ()
     with pytest.raises(dcomp.InvalidParameter, match="a version that did not keep them"):
@@ -150,9 +132,17 @@ def entry(place, **changes):
     return lambda manifest: manifest["endings"][place].update(changes)
 
 
+def model(place, **changes):
+    return lambda manifest: manifest["endings"][place]["model"].update(changes)
+
+
+def tree(place, value):
+    return model(place, scores={"tree": value})
+
+
 def other_tree(manifest):
     for ending in manifest["endings"]:
-        ending["tree"] = {"parents": [-1, 0, 0, 1], "names": ["a", "b", "c", "d"]}
+        ending["model"]["scores"]["tree"] = {"parents": [-1, 0, 0, 1], "names": list("abcd")}
 
 
 HOSTILE_ENTRIES = {
@@ -168,14 +158,12 @@ HOSTILE_ENTRIES = {
     "another best chain": None,
     "a chain without a sweep": lambda m: m["chains"][0].clear(),
     "chains that end nowhere": lambda m: m["chains"][0][-1].update(objective=float("nan")),
-    "an unknown model": entry(0, model="XX"),
-    "a model without edges": entry(0, model="DM"),
-    "a circle": entry(1, tree={"parents": [-1, 2, 1, 0], "names": list("abcd")}),
-    "fewer nodes": entry(1, tree={"parents": [-1, 0, 0], "names": list("abc")}),
-    "no tree": entry(2, tree=None),
+    "an unknown model": model(0, key="XX"),
+    "a model without edges": model(0, key="DM"),
+    "a circle": tree(1, {"parents": [-1, 2, 1, 0], "names": list("abcd")}),
+    "fewer nodes": tree(1, {"parents": [-1, 0, 0], "names": list("abc")}),
+    "no tree": tree(2, None),
     "another tree than the fit": other_tree,
-    "a missing array": lambda m: m["arrays"].remove("ending_1_Theta"),
-    "a missing prior": lambda m: m["arrays"].remove("ending_1_a2"),
 }
 
 
@@ -183,10 +171,17 @@ HOSTILE_ENTRIES = {
 def test_hostile_entries(fitted, path, case):
     change = HOSTILE_ENTRIES[case]
     if case == "another best chain":
-        worst = min(range(3), key=lambda place: fitted.endings[place].level)
+        worst = min(range(3), key=lambda place: fitted.endings[place].value)
         change = lambda m: m["chains"][worst][-1].update(objective=1e9)  # noqa: E731
-    rewrite(path, manifest_with(change))
-    with pytest.raises(dcomp.DcompError):
+    edit_manifest(path, change)
+    with pytest.raises(dcomp.InvalidFile):
+        dcomp.load(path)
+
+
+@pytest.mark.parametrize("missing", ["Theta", "model/a2"])
+def test_a_missing_array(path, missing):
+    rewrite(path, lambda members: members.pop(f"endings/1/{missing}.npy"))
+    with pytest.raises(dcomp.InvalidFile):
         dcomp.load(path)
 
 
@@ -209,9 +204,9 @@ HOSTILE_ARRAYS = {
 def test_hostile_arrays(fitted, path, case, place):
     name, change = HOSTILE_ARRAYS[case]
     ending = fitted.endings[place]
-    stream = io.BytesIO()
     array = ending.Theta if name == "Theta" else getattr(ending.model.scores, name)
-    np.lib.format.write_array(stream, change(np.array(array)))
-    rewrite(path, lambda members: members.update({f"ending_{place}_{name}.npy": stream.getvalue()}))
+    member = f"endings/{place}/{'' if name == 'Theta' else 'model/'}{name}.npy"
+    content = npy(change(np.array(array)))
+    rewrite(path, lambda members: members.update({member: content}))
     with pytest.raises(dcomp.InvalidFile, match=r"e\.dcomp"):
         dcomp.load(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import zipfile
@@ -10,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import sealed
+from support.sealed import npy, rewrite
 
 import dcomp
-from dcomp.inference.draws import KINDS
+from dcomp.inference.keep import KINDS
 from dcomp.result import storage
 from dcomp.result.atomic import atomic_write
 
@@ -36,22 +37,16 @@ def path(fitted, tmp_path):
     return tmp_path / "a.dcomp"
 
 
-def rewrite(path, change):
-    """The same archive with `change(name, bytes) -> bytes | None` applied to each member."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            new = change(name, content)
-            if new is not None:
-                archive.writestr(name, new)
-
-
 def edit_manifest(path, **changes):
-    def change(name, content):
-        if name != "manifest.json":
-            return content
-        return json.dumps(json.loads(content) | changes).encode()
+    sealed.edit_manifest(path, lambda manifest: manifest.update(changes))
+
+
+def put(path, name, content):
+    """The file with another content of one member."""
+
+    def change(members):
+        assert name in members
+        members[name] = content
 
     rewrite(path, change)
 
@@ -79,8 +74,10 @@ def test_every_truncation_is_an_error(path):
 @pytest.mark.parametrize("change", [lambda array: array[:-4], lambda array: array + b"more"])
 def test_an_array_of_another_length_than_its_header(path, change):
     """The archive is sound and the header plausible: only the number of bytes gives it away."""
-    rewrite(path, lambda name, content: change(content) if name == "n.npy" else content)
-    with pytest.raises(dcomp.InvalidFile, match="array 'n' is not as long as its header says"):
+    with zipfile.ZipFile(path) as archive:
+        put(path, "state/n.npy", change(archive.read("state/n.npy")))
+    message = "array 'state/n' is not as long as its header says|not what a dcomp fit holds"
+    with pytest.raises(dcomp.InvalidFile, match=message):
         dcomp.load(path)
 
 
@@ -98,6 +95,32 @@ def test_flipped_bytes_never_pass_silently(fitted, path):
         # A byte that nothing depends on (a time stamp of the archive): the fit must be the same.
         assert np.array_equal(loaded.Theta, fitted.Theta)
         assert np.array_equal(loaded.scores, fitted.scores)
+
+
+def test_a_changed_number_is_found_by_its_digest(path):
+    """A file that was edited with the archive's own checksums in order."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for name in members:
+        changed = members | {name: members[name][:-1] + bytes([members[name][-1] ^ 1])}
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, content in changed.items():
+                archive.writestr(member, content)
+        with pytest.raises(dcomp.InvalidFile):
+            dcomp.load(path)
+
+
+def test_what_later_versions_add_is_passed_over(fitted, path):
+    """Attributes, names, other sections and folders: nothing that this version needs."""
+
+    def later(members):
+        members["attributes/party.npy"] = npy(np.array([0, 1, 0]))
+        manifest = json.loads(members["manifest.json"])
+        manifest |= {"attributes": {"party": ["D", "R"]}, "component_names": ["a", "b"], "x": 1}
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    rewrite(path, later)
+    assert np.array_equal(dcomp.load(path).Theta, fitted.Theta)
 
 
 def test_foreign_files(tmp_path):
@@ -123,13 +146,16 @@ def test_a_newer_format_says_to_upgrade(path):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"model": "XX"},
-        {"arrays": ["c"]},
-        {"arrays": None},
+        {"model": {"key": "XX"}},
+        {"model": {"key": "GP", "scores": {}, "learn_gamma": False}},
+        {"model": None},
+        {"members": None},
+        {"needs": ["a feature of the future"]},
         {"algorithm": {"name": "magic"}},
         {"algorithm": {"name": "mean-field", "max_inner": -1}},
         {"history": [{"sweep": 1}]},
-        {"sweep": "many"},
+        {"state": {"sweep": "many", "seed": 0, "recorded": 0}},
+        {"state": {"sweep": 3, "seed": 0, "recorded": 2}},
         {"version": "one"},
     ],
 )
@@ -137,12 +163,6 @@ def test_a_changed_manifest(path, changes):
     edit_manifest(path, **changes)
     with pytest.raises(dcomp.DcompError):
         dcomp.load(path)
-
-
-def npy(array, **options):
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, array, **options)
-    return stream.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +180,7 @@ def npy(array, **options):
     ids=["pickle", "nan", "shape", "negative", "complex", "huge", "rubbish"],
 )
 def test_a_hostile_array(path, content):
-    rewrite(path, lambda name, old: content if name == "c.npy" else old)
+    put(path, "state/c.npy", content)
     with pytest.raises(dcomp.InvalidFile):
         dcomp.load(path)
 
@@ -221,6 +241,7 @@ def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
     assert len(list(GOLDEN.glob("v2-*.dcomp"))) == 3
     assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 6
+    assert len(list(GOLDEN.glob("v4-*.dcomp"))) == 8
     assert "draws" in json.loads((GOLDEN / "v3-CGP.json").read_text())
 
 
@@ -275,7 +296,7 @@ HOSTILE_DRAWS = {
 def test_hostile_draws(sampled, with_draws, case):
     field, change = HOSTILE_DRAWS[case]
     content = npy(change(getattr(sampled.draws, field)))
-    rewrite(with_draws, lambda name, old: content if name == f"draws_{field}.npy" else old)
+    put(with_draws, f"draws/{field}.npy", content)
     with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
         dcomp.load(with_draws)
 
@@ -314,11 +335,9 @@ def test_a_hostile_rule_for_draws(sampled, with_draws, keep):
         dcomp.load(with_draws)
 
 
-@pytest.mark.parametrize("missing", ["draws_alpha", "draws_sweep"])
-def test_draws_with_a_part_missing(with_draws, missing):
-    with zipfile.ZipFile(with_draws) as archive:
-        arrays = json.loads(archive.read("manifest.json"))["arrays"]
-    edit_manifest(with_draws, arrays=[name for name in arrays if name != missing])
+@pytest.mark.parametrize("missing", ["draws/alpha", "draws/sweep", "recorded/zeros", "model/rho"])
+def test_a_part_is_missing(with_draws, missing):
+    rewrite(with_draws, lambda members: members.pop(f"{missing}.npy"))
     with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
         dcomp.load(with_draws)
 
@@ -346,18 +365,17 @@ def test_a_structure_comes_back(structured):
 @pytest.mark.parametrize(
     "change",
     [
-        {"kind": "phi"},
-        {"kind": "deep"},
+        {"rows": {"kind": "phi", "learn_psi": True}},
+        {"rows": {"kind": "deep", "learn_psi": True}},
         {"leaves": "LN"},
         {"leaves": "GP"},
-        {"shape": {"n_leaves": 2, "names": ["a", "b", "c", "d"], "parents": [2, 2, 3, -1]}},
-        {"shape": {"n_leaves": 2, "names": ["a", "b", "c"], "parents": [1, 0, -1]}},
-        {"shape": None},
+        {"structure": {"n_leaves": 2, "names": ["a", "b", "c", "d"], "parents": [2, 2, 3, -1]}},
+        {"structure": {"n_leaves": 2, "names": ["a", "b", "c"], "parents": [1, 0, -1]}},
+        {"structure": None},
     ],
 )
 def test_a_hostile_structure(structured, change):
-    manifest = json.loads(zipfile.ZipFile(structured[1]).read("manifest.json"))
-    edit_manifest(structured[1], structure=manifest["structure"] | change)
+    sealed.edit_manifest(structured[1], lambda m: m["model"]["scores"].update(change))
     with pytest.raises(dcomp.InvalidFile):
         dcomp.load(structured[1])
 
@@ -365,21 +383,19 @@ def test_a_hostile_structure(structured, change):
 @pytest.mark.parametrize(
     ("name", "array"),
     [
-        ("z", np.full(47, 9, np.uint16)),
-        ("psi", np.full(4, -1.0)),
-        ("psi", np.ones((3, 2))),
-        ("alpha", np.ones(3)),
-        ("extra_leaf_counts", np.zeros((6, 2), np.int32)),
-        ("extra_leaf_counts", np.zeros((6, 3), np.int32)),
-        ("extra_structure_counts", np.full((6, 4), -1, np.int32)),
-        ("extra_structure_counts", np.zeros((1, 4), np.int32)),
-        ("recorded_extra_upsilon", np.ones(3, np.float32)),
-        ("recorded_extra_leaf_scores", -np.ones((6, 2), np.float32)),
+        ("state/z", np.full(47, 9, np.uint16)),
+        ("model/psi", np.full(4, -1.0)),
+        ("model/psi", np.ones((3, 2))),
+        ("model/alpha", np.ones(3)),
+        ("carried/leaf_counts", np.zeros((6, 2), np.int32)),
+        ("carried/leaf_counts", np.zeros((6, 3), np.int32)),
+        ("carried/structure_counts", np.full((6, 4), -1, np.int32)),
+        ("carried/structure_counts", np.zeros((1, 4), np.int32)),
+        ("recorded/own/upsilon", np.ones(3, np.float32)),
+        ("recorded/own/leaf_scores", -np.ones((6, 2), np.float32)),
     ],
 )
 def test_hostile_arrays_of_a_structure(structured, name, array):
-    stream = io.BytesIO()
-    np.save(stream, array)
-    rewrite(structured[1], lambda n, c: stream.getvalue() if n == f"{name}.npy" else c)
+    put(structured[1], f"{name}.npy", npy(array))
     with pytest.raises(dcomp.InvalidFile):
         dcomp.load(structured[1])

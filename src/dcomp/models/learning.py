@@ -1,28 +1,19 @@
-"""Learning the priors of the scores from their expected moments (MODELS §6, B09 5.5).
+"""What priors learn from sums over documents (MODELS §6, B09 5.5): numbers in, numbers out.
 
-Each step maximises its own part of the bound and is checked never to lower it.
+Each step maximises its own part of the bound, or of log p(counts), and never lowers it. Which prior
+learns what is said in its own file.
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln, polygamma
 
-from dcomp.models import (
-    ConditionalGammaScores,
-    DirichletLoadings,
-    DirichletScores,
-    GammaScores,
-    Model,
-    Observations,
-)
-from dcomp.models.arrays import FloatArray
-from dcomp.models.loadings import column_totals
-from dcomp.models.structure_rows import DirichletRows, StickRows
+from dcomp.errors import InvalidParameter, UnsupportedCombination
+from dcomp.models.arrays import FloatArray, column_totals
 
 ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
@@ -30,66 +21,18 @@ RHO_CAP = 1 - 1e-6
 GAMMA_FLOOR, GAMMA_CAP = 1e-5, 1e3
 
 
-def learn_scores(
-    model: Model, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
-) -> tuple[Model, tuple[str, ...]]:
-    """The model with its learned hyper-parameters updated, and the names of those at a limit."""
-    scores = model.scores
-    if isinstance(scores, DirichletScores) and scores.learn_alpha:
-        alpha, capped = dirichlet_alpha(scores.alpha, log_scores / n_docs)
-        return model.with_scores(alpha=alpha), ("alpha",) if capped else ()
-    if isinstance(scores, GammaScores) and scores.learned:
-        changes, names = gamma_parameters(scores, log_scores / n_docs, mean_scores / n_docs)
-        return model.with_scores(**changes), names
-    return model, ()
-
-
-def learn_from_counts(
-    model: Model, c: npt.NDArray[Any], observed: Observations
-) -> tuple[Model, tuple[str, ...]]:
-    """One step of learning from drawn counts c (I, K): monotone in log p(c)."""
-    scores = model.scores
-    if not scores.learned:
-        return model, ()
-    if isinstance(scores, DirichletScores):
-        alpha, capped = polya_alpha(scores.alpha, c)
-        return model.with_scores(alpha=alpha), ("alpha",) if capped else ()
-    assert isinstance(scores, GammaScores)
-    changes, names = gamma_from_counts(scores, c, observed.total_exposure)
-    return model.with_scores(**changes), names
-
-
-def learn_rows(rows: DirichletRows | StickRows, S: npt.NDArray[Any]) -> tuple[FloatArray, bool]:
-    """One step of learning ψ from the words of documents S (I, pairs or nodes), B09 5.6: a
-    Dirichlet for each leaf, a Beta for each internal node; monotone in log p(S). Whether a limit
-    holds one of them.
-
-    >>> from dcomp.models import Structure
-    >>> rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), per_document=True)
-    >>> learn_rows(rows, np.array([[9, 1, 5, 5], [8, 2, 9, 1], [9, 1, 1, 9]]))[0].round(1)
-    array([1.8, 0.6, 1. , 1. ])
-    """
-    psi, capped = rows.psi.copy(), False
-    if isinstance(rows, StickRows):
-        below = rows.below(S)
-        for h in np.flatnonzero(~rows.structure.is_leaf):
-            psi[h], limit = polya_alpha(psi[h], np.stack([S[:, h], below[:, h]], axis=1))
-            capped |= limit
-        return psi, capped
-    for first, last in itertools.pairwise(rows.structure.start.tolist()):
-        psi[first:last], limit = polya_alpha(psi[first:last], S[:, first:last])
-        capped |= limit
-    return psi, capped
-
-
-def learn_gamma(
-    model: Model, n: npt.NDArray[Any], blocks: npt.NDArray[np.int32]
-) -> tuple[Model, tuple[str, ...]]:
-    """One step of learning a symmetric γ from drawn counts n (J, K): monotone in log p(n)."""
-    if not model.loadings.learned:
-        return model, ()
-    gamma, capped = polya_gamma(float(model.loadings.gamma), n, blocks)
-    return model.with_loadings(DirichletLoadings(gamma, learned=True)), ("gamma",) if capped else ()
+def check_shape_of_mode(alpha: FloatArray, is_learned: bool) -> None:
+    """An error where scores of shape α have no mode, or would learn α from it (MODELS §4, §7)."""
+    if alpha.min() < 1:
+        raise InvalidParameter(
+            "map needs alpha >= 1: below it the density of a score is infinite at zero, and a "
+            f"whole document can vanish; got alpha = {alpha.min():g} ('auto' is 1.1)"
+        )
+    if is_learned:
+        raise UnsupportedCombination(
+            "map does not learn alpha, because the mode of a score says too little about its "
+            "spread; give a number of at least 1"
+        )
 
 
 def polya_gamma(
@@ -135,27 +78,7 @@ def polya_alpha(
             [m @ (digamma(a + v) - digamma(a)) for a, (v, m) in zip(alpha, values, strict=True)]
         )
         alpha = np.clip(alpha * above / max(below, 1e-300), ALPHA_FLOOR, ALPHA_CAP_DM)
-    return alpha, bool(np.any((alpha >= ALPHA_CAP_DM) | (alpha <= ALPHA_FLOOR)))
-
-
-def gamma_from_counts(
-    scores: GammaScores, c: npt.NDArray[Any], exposure: FloatArray
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """One EM step for α, β (and ρ) given counts (MODELS §6): the moments of each score given its
-    count, weighted for CGP by u = P(l > 0 | c)."""
-    rate = scores.beta + exposure[:, None]
-    a = scores.alpha + c
-    u = np.ones(c.shape)
-    if isinstance(scores, ConditionalGammaScores):
-        u = np.where(c > 0, 1.0, 1 - scores.zero_probability(exposure))
-    weight = np.maximum(u.sum(axis=0), 1e-300)
-    mean = (u * a / rate).sum(axis=0) / weight
-    mean_log = (u * (digamma(a) - np.log(rate))).sum(axis=0) / weight
-    changes, names = gamma_parameters(scores, mean_log, mean)
-    if isinstance(scores, ConditionalGammaScores) and scores.learn_rho:
-        changes["rho"] = np.clip(1 - u.mean(axis=0), 0.0, RHO_CAP)
-        names = (*names, "rho") if np.any(changes["rho"] >= RHO_CAP) else names
-    return changes, names
+    return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)
 
 
 def dirichlet_objective(alpha: FloatArray, mean_log: FloatArray) -> float:
@@ -187,7 +110,7 @@ def dirichlet_alpha(
         gain, alpha, value = new_value - value, proposal, new_value
         if gain < 1e-12 * abs(value):
             break
-    return alpha, bool(np.any((alpha >= ALPHA_CAP_DM) | (alpha <= ALPHA_FLOOR)))
+    return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)
 
 
 def _newton_alpha(alpha: FloatArray, mean_log: FloatArray) -> FloatArray | None:
@@ -224,33 +147,41 @@ def gamma_objective(
 
 
 def gamma_parameters(
-    scores: GammaScores, mean_log: FloatArray, mean: FloatArray
+    alpha: FloatArray,
+    beta: FloatArray,
+    learned: tuple[str, ...],
+    mean_log: FloatArray,
+    mean: FloatArray,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Maximise `gamma_objective` over what is learned: log α − ψ(α) = log E[l] − E[log l], then
-    β = α / E[l] (MODELS §6); α alone solves ψ(α) = log β + E[log l]."""
-    alpha, beta = scores.alpha, scores.beta
-    if scores.learn_alpha and scores.learn_beta:
-        alpha = solve_shape(np.log(mean) - mean_log)
-    elif scores.learn_alpha:
-        alpha = inverse_digamma(np.log(beta) + mean_log)
-    alpha = np.clip(alpha, ALPHA_FLOOR, ALPHA_CAP_GP) if scores.learn_alpha else alpha
-    if scores.learn_beta:
-        beta = np.clip(alpha / mean, BETA_FLOOR, BETA_CAP)
+    """Maximise `gamma_objective` over those of alpha and beta that are learned, and the names of
+    those at a limit: log α − ψ(α) = log E[l] − E[log l], then β = α / E[l] (MODELS §6); α alone
+    solves ψ(α) = log β + E[log l].
+
+    >>> one = np.ones(1)
+    >>> gamma_parameters(one, one, ("beta",), np.log([0.4]), np.array([0.5]))
+    ({'beta': array([2.])}, ())
+    """
+    new = {"alpha": alpha, "beta": beta}
+    if "alpha" in learned:
+        if "beta" in learned:
+            shape = solve_shape(np.log(mean) - mean_log)
+        else:
+            shape = inverse_digamma(np.log(beta) + mean_log)
+        new["alpha"] = np.clip(shape, ALPHA_FLOOR, ALPHA_CAP_GP)
+    if "beta" in learned:
+        new["beta"] = np.clip(new["alpha"] / mean, BETA_FLOOR, BETA_CAP)
     # At a limit the solution can be worse than where we stand: keep the better, per component.
-    old = gamma_objective(scores.alpha, scores.beta, mean_log, mean)
-    keep = gamma_objective(alpha, beta, mean_log, mean) < old
-    changes = {
-        name: np.where(keep, getattr(scores, name), new)
-        for name, new in (("alpha", alpha), ("beta", beta))
-        if name in scores.learned
-    }
+    before = gamma_objective(alpha, beta, mean_log, mean)
+    keep = gamma_objective(new["alpha"], new["beta"], mean_log, mean) < before
+    old = {"alpha": alpha, "beta": beta}
+    changes = {name: np.where(keep, old[name], new[name]) for name in old if name in learned}
     limits = {"alpha": (ALPHA_FLOOR, ALPHA_CAP_GP), "beta": (BETA_FLOOR, BETA_CAP)}
-    at_limit = tuple(
-        name
-        for name, value in changes.items()
-        if np.any((value <= limits[name][0]) | (value >= limits[name][1]))
-    )
-    return changes, at_limit
+    return changes, tuple(name for name in changes if at_limit(changes[name], *limits[name]))
+
+
+def at_limit(values: FloatArray, floor: float, cap: float) -> bool:
+    """Whether one of them is held by its floor or its cap."""
+    return bool(np.any((values <= floor) | (values >= cap)))
 
 
 def solve_shape(s: FloatArray) -> FloatArray:

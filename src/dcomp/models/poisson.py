@@ -1,0 +1,115 @@
+"""What the models of Poisson words have in common: w_j ~ Poisson(e (Θl)_j), whatever l comes from.
+
+BJ06 IV.A with an exposure e_ig per document and block (1 unless given). GP and CGP differ in the
+prior of l alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.data import Counts, FeatureSpace
+from dcomp.errors import InvalidParameter
+from dcomp.models.arrays import FloatArray
+from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
+from dcomp.models.observations import Observations
+from dcomp.models.words import draw_words, word_log_likelihood
+
+
+@dataclass(frozen=True)
+class PoissonModel:
+    """l from a prior of rates, w_j ~ Poisson(e (Θl)_j), θ_k ~ Dirichlet(γ).
+
+    The prior offers `n_components`, `log_density(l)` and `draw_prior(n_docs, rng)`.
+    """
+
+    scores: Any
+    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
+
+    key: ClassVar[str]
+    long_name: ClassVar[str]
+    scores_type: ClassVar[Any]
+    has_exposure: ClassVar[bool] = True
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return int(self.scores.n_components)
+
+    @property
+    def leaf_model(self) -> None:
+        """Components are no nodes with leaves below them."""
+
+    def with_scores(self, **changes: Any) -> Self:
+        """The same model with other hyper-parameters of the scores."""
+        return replace(self, scores=self.scores.with_values(**changes))
+
+    def with_loadings(self, loadings: DirichletLoadings) -> Self:
+        """The same model with another prior of the loadings."""
+        return replace(self, loadings=loadings)
+
+    def without_zeros(self) -> Any:
+        """The model that this one is where no score is exactly 0: itself, unless scores can be."""
+        return self
+
+    def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
+        """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A).
+
+        Σ_j w_j log e − Σ_j ln w_j! for the bag; the sequence has −Σ_g ln L_g! instead.
+        """
+        constant = observed.log_sequence_constant
+        return constant + observed.counts.log_combinatoric() if combinatoric else constant
+
+    def log_likelihood(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> FloatArray:
+        """log p(w | l, Θ) per document; without the combinatoric term, of the word sequence."""
+        words = word_log_likelihood(observed.counts, scores, Theta)
+        mean_total: FloatArray = observed.total_exposure * scores.sum(axis=1)
+        return words - mean_total + self.log_constant(observed, combinatoric=combinatoric)
+
+    def log_joint(
+        self,
+        observed: Observations,
+        scores: FloatArray,
+        Theta: FloatArray,
+        *,
+        combinatoric: bool = False,
+    ) -> float:
+        """log p(w, l, Θ): BJ06 (2) or (3), and the prior of Θ."""
+        gamma = self.loadings.per_feature(len(Theta))
+        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
+        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
+        return float((words + self.scores.log_density(scores)).sum()) + prior
+
+    def simulate(
+        self,
+        features: FeatureSpace,
+        size: npt.ArrayLike,
+        rng: np.random.Generator,
+        Theta: FloatArray | None = None,
+    ) -> tuple[Counts, FloatArray, FloatArray]:
+        """Counts, l and Θ drawn from the model; `size` = exposure per document (and block)."""
+        if not self.scores.capabilities.proper:
+            raise InvalidParameter("a flat prior (beta = 0) has no draws; give beta > 0")
+        if Theta is None:
+            Theta = self.loadings.simulate(features.blocks, self.n_components, rng)
+        exposure = np.asarray(size, dtype=np.float64)
+        exposure = exposure[:, None] if exposure.ndim == 1 else exposure
+        exposure = np.broadcast_to(exposure, (len(exposure), features.n_blocks))
+        scores = self.scores.draw_prior(len(exposure), rng)
+        # The total of a block is Poisson; given it the words are multinomial (BJ06 Lemma 1).
+        total = scores.sum(axis=1, keepdims=True)
+        counts = rng.poisson(exposure * total)
+        m = np.where(total > 0, scores, 1.0)
+        m /= m.sum(axis=1, keepdims=True)
+        return draw_words(features, m, Theta, counts, rng), scores, Theta
