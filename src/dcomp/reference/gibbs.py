@@ -45,7 +45,12 @@ def tables(tokens: Tokens, z: IntArray, counts: Counts, K: int) -> tuple[IntArra
 
 def score_ratio(model: Model, c: npt.NDArray[Any], exposure: float) -> FloatArray:
     """g(c + 1)/g(c) for each component, up to a factor equal over components: table IV."""
-    return np.asarray(moment_scores(model).posterior_mean(c[None], np.array([exposure]))[0])
+    scores: Any = model.scores
+    if scores.capabilities.tokens != "linear":
+        return np.asarray(scores.posterior_mean(c, np.ones(1)))
+    weights = scores.token_weights(np.array([exposure]))
+    a = weights.a[0] if weights.a0 is None else np.where(c == 0, weights.a0[0], weights.a[0])
+    return np.asarray((a + c) / weights.rate[0])
 
 
 def collapsed_sweep(

@@ -26,16 +26,16 @@ def Theta():
     return np.random.default_rng(3).dirichlet(np.full(J, 0.1), size=10).T
 
 
-def tree_ending(parents, Theta, level=-1.0):
+def tree_ending(parents, Theta, value=-1.0):
     model = TreeMultinomial.build(Tree.from_parents(parents))
-    return Ending(0, level, model, np.asarray(Theta, np.float32))
+    return Ending(0, value, model, np.asarray(Theta, np.float32))
 
 
-def any_ending(edges, is_leaf, Theta, level=-1.0):
+def any_ending(edges, is_leaf, Theta, value=-1.0):
     """Of a structure that is no tree: all that is asked of a model is its nodes."""
     nodes = Nodes((), tuple(sorted(edges)), np.array(is_leaf), None)
     model = SimpleNamespace(scores=SimpleNamespace(nodes=nodes), key="any")
-    return Ending(0, level, model, np.asarray(Theta, "f4"))
+    return Ending(0, value, model, np.asarray(Theta, "f4"))
 
 
 def numbered(ending, order):
@@ -56,7 +56,7 @@ def found(stability):
 
 
 def test_other_numbers_of_the_same_nodes_change_nothing(Theta):
-    best = tree_ending(PARENTS, Theta, level=0.0)
+    best = tree_ending(PARENTS, Theta, value=0.0)
     rng = np.random.default_rng(0)
     orders = [rng.permutation(10) for _ in range(5)]
     stability = edge_stability([numbered(best, order) for order in orders] + [best])
@@ -73,7 +73,7 @@ def test_other_numbers_of_the_same_nodes_change_nothing(Theta):
 @pytest.mark.parametrize("node", range(4, 10))
 def test_a_leaf_that_hangs_elsewhere_is_the_edge_that_is_missed(Theta, node):
     rng = np.random.default_rng(node)
-    best = tree_ending(PARENTS, Theta, level=0.0)
+    best = tree_ending(PARENTS, Theta, value=0.0)
     parents = list(PARENTS)
     parents[node] = 1 if PARENTS[node] != 1 else 3
     moved = tree_ending(parents, noisy(Theta, rng))
@@ -89,7 +89,7 @@ def test_a_leaf_that_hangs_elsewhere_is_the_edge_that_is_missed(Theta, node):
 
 def test_a_subtree_that_hangs_elsewhere(Theta):
     """Internal node 3 with its leaves from the root to node 2: one edge is another, two stay."""
-    best = tree_ending(PARENTS, Theta, level=0.0)
+    best = tree_ending(PARENTS, Theta, value=0.0)
     parents = list(PARENTS)
     parents[3] = 2
     stability = edge_stability([best, tree_ending(parents, Theta)])
@@ -98,7 +98,7 @@ def test_a_subtree_that_hangs_elsewhere(Theta):
 
 
 def test_fewer_nodes_and_more(Theta):
-    best = tree_ending(PARENTS, Theta, level=0.0)
+    best = tree_ending(PARENTS, Theta, value=0.0)
     fewer = tree_ending(PARENTS[:9], Theta[:, :9])
     extra = np.random.default_rng(1).dirichlet(np.full(J, 0.1), size=2).T
     more = tree_ending((*PARENTS, 0, 10), np.hstack([Theta, extra]))
@@ -110,7 +110,7 @@ def test_fewer_nodes_and_more(Theta):
     assert "The others have 8, 11 edges." in str(stability)
     lost = stability.nodes[9]
     assert (lost.matched, lost.similarity) == (0.5, pytest.approx(0.5, abs=1e-5))
-    back = edge_stability([replace(more, level=1.0), best])
+    back = edge_stability([replace(more, value=1.0), best])
     assert [edge for edge, share in found(back).items() if not share] == [(10, 0), (11, 10)]
 
 
@@ -118,7 +118,7 @@ def test_a_pattern_that_is_no_tree(Theta):
     """Leaves with several nodes above them: every allowed pair is an edge."""
     is_leaf = [True] * 6 + [False] * 4
     edges = [(0, 6), (0, 7), (1, 6), (2, 7), (2, 8), (3, 8), (4, 9), (5, 9), (5, 6)]
-    best = any_ending(edges, is_leaf, Theta, level=0.0)
+    best = any_ending(edges, is_leaf, Theta, value=0.0)
     order = np.array([7, 0, 9, 1, 5, 8, 2, 3, 6, 4])
     less = any_ending([e for e in edges if e != (2, 7)], is_leaf, Theta)
     stability = edge_stability([numbered(less, order), best])
@@ -134,7 +134,7 @@ def test_together_needs_no_parent(Theta):
     changed = Theta.copy()
     changed[:, 1] = np.random.default_rng(8).dirichlet(np.full(J, 0.1))
     stability = edge_stability(
-        [tree_ending(PARENTS, Theta, level=0.0), tree_ending(PARENTS, changed)]
+        [tree_ending(PARENTS, Theta, value=0.0), tree_ending(PARENTS, changed)]
     )
     rows = {(edge.child, edge.parent): edge for edge in stability.edges}
     assert [edge for edge, row in rows.items() if not row.found] == [(1, 0), (4, 1), (5, 1)]
@@ -145,10 +145,10 @@ def test_together_needs_no_parent(Theta):
     changed = Theta.copy()
     changed[:, 9] = np.random.default_rng(8).dirichlet(np.full(J, 0.1))
     stability = edge_stability(
-        [tree_ending(PARENTS, Theta, level=0.0), tree_ending(PARENTS, changed)]
+        [tree_ending(PARENTS, Theta, value=0.0), tree_ending(PARENTS, changed)]
     )
     assert [edge.child for edge in stability.edges if edge.together != 1] == [8, 9]
-    only = tree_ending((-1, 0, 1), Theta[:, :3], level=0.0)
+    only = tree_ending((-1, 0, 1), Theta[:, :3], value=0.0)
     chain = edge_stability([only, only])
     assert [edge.together for edge in chain.edges] == [None, None]
     assert chain.to_frame()["together"].isna().all()
@@ -157,7 +157,7 @@ def test_together_needs_no_parent(Theta):
 def test_chance_is_what_shuffled_leaves_give(Theta):
     """By all 720 ways to put the leaves of the other chain into their places."""
     parents = (-1, 0, 0, 1, 1, 1, 1, 2, 2)
-    best = tree_ending(parents, Theta[:, :9], level=0.0)
+    best = tree_ending(parents, Theta[:, :9], value=0.0)
     stability = edge_stability([best, best])
     leaves = list(range(3, 9))
     shares = []
@@ -174,10 +174,10 @@ def test_a_match_is_nearer_than_half_the_way_to_another_node(factor, matches):
     apart = 1 - np.cos(0.7)
     other = np.array([0.8 - np.arccos(1 - factor * apart), 1.5])
 
-    def ending(turned, level):
+    def ending(turned, value):
         leaves = np.stack([np.cos(turned) ** 2, np.sin(turned) ** 2])
         whole = np.vstack([np.c_[[0, 0], leaves], [1, 0, 0]])  # the root has a word of its own
-        return tree_ending((-1, 0, 0), whole, level)
+        return tree_ending((-1, 0, 0), whole, value)
 
     best, second = ending(angles, 0.0), ending(other, -1.0)
     stability = edge_stability([best, second])
@@ -192,13 +192,13 @@ def test_nodes_without_words_match_nobody(Theta):
     """Their loadings are the prior's, in all chains the same: that says nothing of their places."""
     empty = Theta.copy()
     empty[:, [5, 8]] = 1 / J
-    best = tree_ending(PARENTS, empty, level=0.0)
+    best = tree_ending(PARENTS, empty, value=0.0)
     stability = edge_stability([best, best])
     assert [node.node for node in stability.nodes if not node.matched] == [5, 8]
     assert stability.in_none == 2
     # Nor do they if they differ by next to nothing, the same in both chains.
     empty[:, 5] *= 1 + 2e-3 * np.tile([-1, 1], J // 2)
-    best = tree_ending(PARENTS, empty, level=0.0)
+    best = tree_ending(PARENTS, empty, value=0.0)
     assert edge_stability([best, best]).in_none == 2
 
 
@@ -219,15 +219,15 @@ def test_blocks_weigh_the_same(Theta):
     kind = np.eye(10)
     both = np.vstack([words, kind])
     features = FeatureSpace.build(J + 10, blocks=["words"] * J + ["kind"] * 10)
-    best = tree_ending(PARENTS, both, level=0.0)
-    other = replace(best, level=-1.0)
+    best = tree_ending(PARENTS, both, value=0.0)
+    other = replace(best, value=-1.0)
     stability = edge_stability([best, other], features=features)
     assert stability.mean == 1
     assert stability.nodes[0].similarity == pytest.approx(1, abs=1e-5)
 
 
 def test_a_best_chain_without_edges(Theta):
-    flat = any_ending([], [True] * 10, Theta, level=0.0)
+    flat = any_ending([], [True] * 10, Theta, value=0.0)
     stability = edge_stability([flat, tree_ending(PARENTS, Theta)])
     assert (stability.mean, stability.edges, stability.chance) == (None, (), 0)
     assert "the best one has no edges. The others have 9 edges. 6 of 10" in str(stability)
@@ -239,7 +239,7 @@ def test_in_words(Theta):
     """Half of the edges elsewhere, then most of them."""
     names = [f"w{j}" for j in range(J)]
     features = FeatureSpace.build(J, names)
-    best = tree_ending(PARENTS, Theta, level=0.0)
+    best = tree_ending(PARENTS, Theta, value=0.0)
     turned = tree_ending((-1, 0, 0, 0, 2, 2, 3, 3, 1, 1), Theta)
     stability = edge_stability([best, turned, best], features=features, n_top=2)
     assert stability.summary.startswith(
@@ -263,7 +263,7 @@ def test_in_words(Theta):
 
 
 def test_frames(Theta, monkeypatch):
-    best = tree_ending(PARENTS, Theta, level=0.0)
+    best = tree_ending(PARENTS, Theta, value=0.0)
     stability = edge_stability([best, best])
     frame = stability.to_frame()
     assert frame.index.names == ["child", "parent"]

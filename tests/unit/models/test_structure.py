@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -135,7 +137,7 @@ def test_a_dirichlet_row_is_that_of_the_paper():
 def test_learning_psi_never_lowers_the_likelihood(kind):
     rng = np.random.default_rng(2)
     model = Structured.build(DEEP, kind, psi=0.7 if kind == "document" else (0.7, 2.0))
-    rows = model.scores.rows
+    rows = replace(model.scores.rows, learn_psi=True)
     true = type(rows).build(DEEP, 3.0, per_document=True)
     upsilon = true.draw(np.zeros((300, rows.width)), rng)
     pairs = np.concatenate(

@@ -149,7 +149,6 @@ def test_a_newer_format_says_to_upgrade(path):
         {"model": {"key": "XX"}},
         {"model": {"key": "GP", "scores": {}, "learn_gamma": False}},
         {"model": None},
-        {"members": None},
         {"needs": ["a feature of the future"]},
         {"algorithm": {"name": "magic"}},
         {"algorithm": {"name": "mean-field", "max_inner": -1}},
