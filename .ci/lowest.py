@@ -1,4 +1,4 @@
-"""Print the lowest version of everything that pyproject.toml allows, a line each for pip: name==floor.
+"""Print the lowest versions that pyproject.toml allows, a line each for pip: name==floor.
 
     python .ci/lowest.py              what dcomp needs to run
     python .ci/lowest.py test arviz   and what these extras bring

@@ -140,7 +140,7 @@ def _plain(fields: list[str]) -> NDArray[np.int32] | None:
     """The counts if all are plain whole numbers in range, the common case, or None."""
     try:
         values = np.array([int(field) for field in fields], np.int64)
-        in_range = 0 <= values.min() and values.max() <= LIMIT
+        in_range = values.min() >= 0 and values.max() <= LIMIT
     except (ValueError, OverflowError):
         return None
     # The range is looked at in 64 bits: in 32, NumPy before 2.0 makes 1 of 4294967297.
