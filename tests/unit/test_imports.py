@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -142,3 +144,44 @@ def test_the_page_shows_the_same_order():
     assert block is not None
     shown = [tuple(line.split("  ")[0].split(", ")) for line in block.group(1).splitlines()]
     assert shown == [*reversed(FLOORS)]
+
+
+SLOW = [
+    "dcomp.evaluate",
+    "dcomp.estimators",
+    "dcomp.cli",
+    "sklearn",
+    "typer",
+    "rich",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "xarray",
+    "arviz",
+    "matplotlib",
+    "scipy.io",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.stats",
+]
+
+
+def test_import_brings_nothing_slow():
+    """What takes long is imported by whoever needs it: `import dcomp` is a good half SciPy's."""
+    code = f"import sys, dcomp; print(*sys.modules.keys() & set({SLOW!r}))"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert shown.split() == []
+
+
+@pytest.mark.parametrize("name", dcomp.__all__)
+def test_public_names_are_found_and_listed(name):
+    assert name in dir(dcomp)
+    assert getattr(dcomp, name) is not None
+
+
+def test_what_comes_later_is_found_by_its_name():
+    code = "import dcomp; dcomp.evaluate.completion; from dcomp import LDA, evaluate; dcomp.nothing"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.stderr.endswith("AttributeError: module 'dcomp' has no attribute 'nothing'\n")
