@@ -27,9 +27,8 @@ FLOORS = (
     ("inference",),
     ("registry",),
     ("validation",),
-    ("recipe",),
+    ("predict", "recipe"),
     ("result",),
-    ("predict",),
     ("evaluate", "use"),
     ("plot",),
     ("report",),
@@ -42,7 +41,6 @@ RANK = {room: rank for rank, floor in enumerate(FLOORS) for room in floor}
 # Imports upwards that may be written, inside a function or for the type checker, and why.
 LAZY = {
     ("result", "plot"): "fit.plot: a picture of a fit is asked of the fit, and drawn upstairs",
-    ("result", "predict"): "fit.predictor: a fit hands out what answers for new documents",
 }
 
 
@@ -126,7 +124,8 @@ def test_imports_go_one_way(path):
         ("cli", "def f():\n    from dcomp import __version__", []),
         ("io", "from dcomp import _core", ["io may import data and errors only"]),
         ("result", "class Fit:\n    def plot(self):\n        from dcomp.plot import draw", []),
-        ("result", "if TYPE_CHECKING:\n    from dcomp.predict import Predictor", []),
+        ("result", "if TYPE_CHECKING:\n    from dcomp.plot import Picture", []),
+        ("predict", "def f():\n    from dcomp.result import Fit", ["must not import result"]),
         ("result", "from dcomp.plot import draw", ["must not import plot"]),
         ("result", "def f():\n    from dcomp.report import build", ["must not import report"]),
     ],
