@@ -31,7 +31,7 @@ def plotting() -> Any:
     try:
         import matplotlib
     except ImportError:
-        sys.exit('plots need matplotlib: pip install "dcomp[verification]"')
+        sys.exit('plots need matplotlib: pip install "dcomp[plot]"')
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -6,9 +6,10 @@
 (2, 3)
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from dcomp import data, evaluate, inference, models
+from dcomp import data, inference, models
 from dcomp.data import Counts, as_counts
 from dcomp.errors import (
     ConvergenceWarning,
@@ -26,6 +27,7 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
+    from dcomp import evaluate
     from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, StructuredDCA, TreeDCA
 
 __version__ = package_version()
@@ -67,13 +69,13 @@ _ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "StructuredDCA"
 
 
 def __getattr__(name: str) -> Any:
-    # The estimators come when they are asked for: scikit-learn takes a second to import.
+    # What a fit does not need comes when it is asked for: scikit-learn takes a second to import.
     if name in _ESTIMATORS:
-        from dcomp import estimators
-
-        return getattr(estimators, name)
+        return getattr(importlib.import_module("dcomp.estimators"), name)
+    if name == "evaluate":
+        return importlib.import_module("dcomp.evaluate")
     raise AttributeError(f"module 'dcomp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ESTIMATORS])
+    return sorted({*globals(), *_ESTIMATORS, "evaluate"})

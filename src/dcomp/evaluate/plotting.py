@@ -16,6 +16,6 @@ def axes_or_new(axes: Any = None) -> Any:
         pyplot = importlib.import_module("matplotlib.pyplot")
     except ImportError:
         raise MissingDependency(
-            'a plot needs matplotlib, which is not installed: pip install "dcomp[plots]"'
+            'a plot needs matplotlib, which is not installed: pip install "dcomp[plot]"'
         ) from None
     return pyplot.subplots()[1]

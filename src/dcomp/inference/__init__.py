@@ -3,8 +3,7 @@
 from typing import Any
 
 from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
-from dcomp.inference.climb import Climbed, climb
-from dcomp.inference.climb_forest import Move
+from dcomp.inference.climb import Climbed, Move, climb
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import draw_given_counts
 from dcomp.inference.gibbs import Gibbs

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from dcomp.data import Counts
 from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
 from dcomp.inference.base import State
-from dcomp.inference.climb import SCORES, Climbed, climb
-from dcomp.inference.climb_forest import Move
+from dcomp.inference.climb import SCORES, Climbed, Move, climb
 from dcomp.inference.pairs import PairCounts
 from dcomp.inference.start import generator
 from dcomp.models import Structure

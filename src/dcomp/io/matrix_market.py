@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from scipy.io import mmread
-
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
 from dcomp.io.files import StrPath, opened, vocabulary
@@ -24,6 +22,8 @@ def read_matrix_market(path: StrPath, *, vocab: StrPath | Sequence[str] | None =
     ...     read_matrix_market(file).to_scipy().toarray().tolist()
     [[0, 7]]
     """
+    from scipy.io import mmread  # brings the formats of other programs along, which takes time
+
     path = Path(path)
     with opened(path) as stream:
         try:

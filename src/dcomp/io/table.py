@@ -104,12 +104,8 @@ def _read_long(path: Path, header: list[str], rows: _Rows) -> Counts:
                     "no name of a feature; a table of counts needs a first column of document names"
                 )
         return Counts.from_table(documents, features)
-    try:
-        counts = np.array([int(field) for field in fields], np.int32)
-        plain = bool(counts.min() >= 0)
-    except (ValueError, OverflowError):
-        plain = False
-    if not plain:
+    counts = _plain(fields)
+    if counts is None:
         placed = zip(lines, fields, strict=True)
         found = [_count(path, line, field, header[2]) for line, field in placed]
         counts = np.array(found, np.int32)
@@ -127,12 +123,8 @@ def _read_wide(path: Path, header: list[str], rows: _Rows) -> Counts:
     lengths = [0]
     for line, row in rows:
         ids.append(row[0])
-        try:
-            values = np.array([int(field) for field in row[1:]], np.int32)
-            plain = bool(values.min() >= 0)
-        except (ValueError, OverflowError):
-            plain = False
-        if not plain:
+        values = _plain(row[1:])
+        if values is None:
             named = zip(row[1:], header[1:], strict=True)
             values = np.array([_count(path, line, *pair) for pair in named], np.int32)
         indices.append(np.flatnonzero(values).astype(np.int32))
@@ -142,6 +134,17 @@ def _read_wide(path: Path, header: list[str], rows: _Rows) -> Counts:
         raise InvalidFile(f"{path}: there must be at least one line below the header")
     parts = Rows(np.cumsum(lengths), np.concatenate(indices), np.concatenate(data))
     return Counts(*parts, features, tuple(ids))
+
+
+def _plain(fields: list[str]) -> NDArray[np.int32] | None:
+    """The counts if all are plain whole numbers in range, the common case, or None."""
+    try:
+        values = np.array([int(field) for field in fields], np.int64)
+        in_range = values.min() >= 0 and values.max() <= LIMIT
+    except (ValueError, OverflowError):
+        return None
+    # The range is looked at in 64 bits: in 32, NumPy before 2.0 makes 1 of 4294967297.
+    return values.astype(np.int32) if in_range else None
 
 
 def _is_number(field: str) -> bool:

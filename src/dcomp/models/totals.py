@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import expit, gammaln, xlogy
 
 from dcomp.models.arrays import FloatArray
@@ -93,6 +92,8 @@ def _multiply(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _saddle(alpha: FloatArray, ratio: FloatArray, log_present: FloatArray, length: int) -> float:
     """log x at which the mean of the series Σ coefficient · x^c is `length`, or nearly."""
+    from scipy.optimize import brentq  # not above: a third of the time that dcomp took to start
+
     with np.errstate(divide="ignore"):
         log_odds = log_present - np.log(-np.expm1(log_present))
 

@@ -101,5 +101,5 @@ def test_the_plot(fitted):
 
 def test_the_plot_without_matplotlib(fitted, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
-    with pytest.raises(dcomp.MissingDependency, match=r"dcomp\[plots\]"):
+    with pytest.raises(dcomp.MissingDependency, match=r"dcomp\[plot\]"):
         independence(fitted).plot()

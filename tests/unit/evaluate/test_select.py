@@ -40,7 +40,7 @@ def test_the_table_and_its_parts():
     table = found.table
     assert table.index.tolist() == [1, 2, 3]
     assert table.loc[3, "behind"] == 0
-    assert (table["log_likelihood"] == -np.log(table["perplexity"])).all()
+    np.testing.assert_allclose(table["log_likelihood"], -np.log(table["perplexity"]), rtol=1e-12)
     assert np.isnan(table.loc[1, "stability"])  # one component cannot disagree
     assert table.loc[3, "stability"] > 0.8
     assert table.loc[1, "exclusivity"] == pytest.approx(1)  # it has every feature to itself

@@ -48,6 +48,10 @@ def test_wide_table(tmp_path):
         ("d,f,n\nx,a,1.5\n", {}, ":2: counts must be .* found '1.5'"),
         ("d,f,n\nx,a,nan\n", {}, ":2: counts must be .* found 'nan'"),
         ("d,f,n\nx,a,2147483648\n", {}, ":2: counts must be .* found '2147483648'"),
+        # The next two would wrap round to 1 in 32 bits, and in 64.
+        ("d,f,n\nx,a,4294967297\n", {}, ":2: counts must be .* found '4294967297'"),
+        ("d,a,b\nx,1,18446744073709551617\n", {"layout": "wide"}, "found '18446744073709551617'"),
+        ("d,a,b\nx,1,4294967297\n", {"layout": "wide"}, ":2: counts must be .* '4294967297'"),
         ("d,f,n\nx,a,1\ny,b\n", {}, ":3: expected 3 columns, found 2"),
         ("x,a,1\ny,b,2\n", {}, ":1: expected a header"),
         ("d,f,n\n", {}, "at least one line below the header"),

@@ -7,7 +7,7 @@ until one of its two trees changes.
 
 B09 proposes its approximation (6) as the score, "paper" here. It cannot find a hierarchy: Ŵ_h is
 linear in any one φ and log Z is convex, so that (6) is largest at φ = 0 (the flat model) or φ = 1.
-The default is the variational bound of `dcomp.inference.climb_score`, of which (6) is r = υ.
+The default is the variational bound of `dcomp.inference.climb.score`, of which (6) is r = υ.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.errors import InvalidCounts, InvalidParameter
-from dcomp.inference.climb_forest import Forest, Move, Proposal, Tree, WordPrior
-from dcomp.inference.climb_moves import first_gains
-from dcomp.inference.climb_refine import CLOSE, paper_gain, refine
+from dcomp.inference.climb.forest import Forest, Move, Proposal, Tree, WordPrior
+from dcomp.inference.climb.moves import first_gains
+from dcomp.inference.climb.refine import CLOSE, paper_gain, refine
 from dcomp.models.arrays import FloatArray, read_only
 
 SCORES = ("variational", "paper")

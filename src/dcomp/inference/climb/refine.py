@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from dcomp.inference.climb_forest import NEW, Forest, Proposal, Tree
-from dcomp.inference.climb_moves import as_problems, screened, start_of
-from dcomp.inference.climb_score import IntArray, Problems
+from dcomp.inference.climb.forest import NEW, Forest, Proposal, Tree
+from dcomp.inference.climb.moves import as_problems, screened, start_of
+from dcomp.inference.climb.score import IntArray, Problems
 from dcomp.models.arrays import FloatArray
 
 _STEPS, _MAX_JUMPS = 8, 60  # rounds between two jumps; jumps at most

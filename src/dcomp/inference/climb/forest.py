@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dcomp.errors import InvalidParameter
-from dcomp.inference.climb_score import IntArray, stop_probability
+from dcomp.inference.climb.score import IntArray, stop_probability
 from dcomp.models.arrays import FloatArray, positive_array
 
 NEW = -1  # the node of a join before it has a number

@@ -1,8 +1,8 @@
-"""What a move in structure space gains: B09 5.4 with the bound of `dcomp.inference.climb_score`.
+"""What a move in structure space gains: B09 5.4 with the bound of `dcomp.inference.climb.score`.
 
 A first gain holds everything but the words of the two tops: in a join they are shared with the new
 node, in an attachment the top's words with the nodes above. That is a bound, too, and many of them
-are found side by side. `dcomp.inference.climb_refine` then climbs with the whole of both trees.
+are found side by side. `dcomp.inference.climb.refine` then climbs with the whole of both trees.
 
 Words of a feature that only one side has stay where they are. Of a feature that both have, a node
 above two can hold equal rates at most, so all starts there: x_u / T_u = x_v / T_v = min(a / T_u,
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dcomp.inference.climb_forest import Forest, Proposal, Tree
-from dcomp.inference.climb_score import IntArray, Problems
+from dcomp.inference.climb.forest import Forest, Proposal, Tree
+from dcomp.inference.climb.score import IntArray, Problems
 from dcomp.models.arrays import FloatArray
 
 _SCREEN = (True, False, False)  # rounds of a first gain: with a jump or without
