@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from dcomp.cli.common import check_output, console, one_line_warnings
+from dcomp.cli.common import check_output, console, one_line_warnings, usual_gamma
 from dcomp.cli.options import ALGORITHM_NAMES, MODEL_NAMES, Force, Jobs, Seed
 
 if TYPE_CHECKING:
@@ -72,14 +72,17 @@ def demo(
 
 
 def _fit(train: Counts, key: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
-    from dcomp.estimators import DCA
+    from dcomp.estimators import DCA, StructuredDCA
 
-    estimator = DCA(k, model=key, algorithm=algorithm, gamma=0.05, random_state=seed, n_jobs=jobs)
-    return estimator.fit(train).fit_
+    gamma = usual_gamma(algorithm)
+    common: Any = {"algorithm": algorithm, "gamma": gamma, "random_state": seed, "n_jobs": jobs}
+    if key == "ST":  # one chain: a first look, in seconds
+        return StructuredDCA(k, n_chains=1, **common).fit(train).fit_
+    return DCA(k, model=key, **common).fit(train).fit_
 
 
 def _components(out: Console, fitted: Fit) -> None:
-    from dcomp.cli.show import component_table, priors
+    from dcomp.cli.show import component_table
 
     packages = np.array([name.partition(".")[0] for name in fitted.doc_ids or ()])
     words = fitted.expected_counts.astype(np.float64)
@@ -95,19 +98,26 @@ def _components(out: Console, fitted: Fit) -> None:
         + (" (approximate: parallel token sampling)" if fitted.is_approximate else "")
     )
     out.print(component_table(fitted, 8, shares))
-    learned = priors(fitted)
-    if "rho" in learned:
+    _prior(out, fitted)
+
+
+def _prior(out: Console, fitted: Fit) -> None:
+    """What the priors say of the corpus, in a sentence or a tree."""
+    from dcomp.cli.show import has_tree, priors, tree_text
+
+    learned = {k: v for k, v in priors(fitted).items() if k in fitted.model.scores.learned}
+    if has_tree(fitted):
+        out.print("The tree, each node with its words and those of all nodes below it:")
+        out.print(tree_text(fitted, 5, out.width) + "\n")
+    elif "rho" in learned:
         absent = 100 * learned["rho"].mean()
         out.print(f"By the learned prior rho a component is absent from {absent:.0f} % of them.")
-        return
-    if "Sigma0" in learned:
+    elif "Sigma0" in learned:
         _correlations(out, fitted)
-        return
-    alpha = learned["alpha"]
-    out.print(
-        f"The learned prior alpha sums to {alpha.sum():.2f}: "
-        + ("a docstring has few themes." if alpha.sum() < 1 else "a docstring has many themes.")
-    )
+    elif "alpha" in learned:
+        total = learned["alpha"].sum()
+        many = "few" if total < 1 else "many"
+        out.print(f"The learned prior alpha sums to {total:.2f}: a docstring has {many} themes.")
 
 
 def _correlations(out: Console, fitted: Fit) -> None:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcomp.cli.common import Source, check_output, console, one_line_warnings, print_json, say
+from dcomp.cli.common import (
+    Source,
+    check_output,
+    console,
+    one_line_warnings,
+    print_json,
+    say,
+    usual_gamma,
+)
 from dcomp.cli.fitting import number_or_word
 from dcomp.cli.options import (
     ALGORITHM_NAMES,
@@ -109,7 +117,6 @@ def select(
     if plot is not None:
         check_output(plot, force=force, inputs=(input,))
     counts = Source(input, format, vocab, min_count, min_docs, blocks).read()
-    usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
     try:
         with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:
             selection = select_components(
@@ -120,7 +127,7 @@ def select(
                 alpha=number_or_word(alpha, "auto"),
                 beta=number_or_word(beta, "auto"),
                 rho=number_or_word(rho, "auto"),
-                gamma=number_or_word(gamma, usual_gamma),
+                gamma=number_or_word(gamma, usual_gamma(algorithm, counts.features.n_blocks)),
                 exposure=exposure,
                 n_chains=chains,
                 n_starts=starts,

@@ -52,6 +52,21 @@ def component_table(fit: Fit, n: int, more: Mapping[str, Sequence[str]] | None =
     return table
 
 
+def has_tree(fit: Fit) -> bool:
+    """Whether the components of a fit are nodes of a tree, which then says more than a table."""
+    structure = getattr(fit.model, "structure", None)
+    is_tree = structure is None or structure.parents is not None
+    return is_tree and bool(getattr(fit.model.scores, "edges", ()))
+
+
+def tree_text(fit: Fit, n: int, width: int) -> str:
+    """The tree with n features of each node, in lines cut to `width`."""
+    from dcomp.evaluate import Hierarchy
+
+    lines = Hierarchy.of(fit, n=n).text().splitlines()
+    return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in lines)
+
+
 def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     """What was fitted, how it ended, and the priors."""
     empty = fit.provenance.n_empty_docs

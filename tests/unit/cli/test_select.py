@@ -47,3 +47,9 @@ def test_wrong_usage(run, corpus, words, message):
     assert shown.code == 2
     assert message in shown.err
     assert len(shown.err.splitlines()) == 1
+
+
+def test_select_by_an_algorithm_without_priors(run, corpus):
+    words = ("-k", "2", "--chains", 2, "--starts", 1, "--evidence", "no")
+    shown = run("select", corpus, *words, "--model", "GP", "--algorithm", "ml")
+    assert shown.code == 0, shown.err
