@@ -84,10 +84,12 @@ class FeatureSpace:
         names: Iterable[object] | None = None,
         blocks: Iterable[Hashable] | ArrayLike | None = None,
     ) -> FeatureSpace:
-        """Make a feature space; block ids are any hashables, numbered by first appearance.
+        """Make a feature space; block ids are any hashables, numbered by first appearance and
+        known by their text.
 
-        >>> FeatureSpace.build(3, blocks=[7, 7, 2]).blocks.tolist()
-        [0, 0, 1]
+        >>> space = FeatureSpace.build(3, blocks=[7, 7, 2])
+        >>> space.blocks.tolist(), space.block_names
+        ([0, 0, 1], ('7', '2'))
         """
         if isinstance(names, str):
             raise InvalidParameter(f"feature names must be a sequence of names; found {names!r}")
@@ -135,6 +137,19 @@ class FeatureSpace:
         """
         return str(g) if self.block_names is None else self.block_names[g]
 
+    @property
+    def block_ids(self) -> tuple[str, ...] | tuple[int, ...] | None:
+        """The block of each feature, by name or, where blocks have none, by number: what `build`
+        takes to make the same blocks again. None where no blocks were given.
+
+        >>> FeatureSpace.build(3, blocks=[7, 7, 2]).block_ids
+        ('7', '7', '2')
+        """
+        numbers, names = self.blocks.tolist(), self.block_names
+        if names is not None:
+            return tuple(names[g] for g in numbers)
+        return tuple(numbers) if self.n_blocks > 1 else None
+
     def select(self, idx: ArrayLike | slice) -> FeatureSpace:
         """Keep some features, by position or mask; blocks left without a feature disappear.
 
@@ -155,7 +170,7 @@ class FeatureSpace:
     def positions_in(self, other: FeatureSpace) -> NDArray[np.int32]:
         """Find each feature, by block and name, in another space: its position there, or -1.
 
-        Blocks are matched by name, or by number where neither side names them. Without feature
+        Blocks are matched by name, or by number where a side does not name them. Without feature
         names on both sides, features are matched by position and must be as many.
 
         >>> FeatureSpace.build(2, ["a", "b"]).positions_in(FeatureSpace.build(2, ["b", "c"]))
@@ -163,8 +178,9 @@ class FeatureSpace:
         """
         if self.names is None or other.names is None:
             return self._same_positions(other)
+        own = self._identities(other)
         place = {key: j for j, key in enumerate(other._identities(self))}
-        return np.array([place.get(key, -1) for key in self._identities(other)], np.int32)
+        return np.array([place.get(key, -1) for key in own], np.int32)
 
     def _same_positions(self, other: FeatureSpace) -> NDArray[np.int32]:
         if self.n_features != other.n_features:
@@ -181,11 +197,16 @@ class FeatureSpace:
         if self.n_blocks == other.n_blocks == 1:
             return ((0, name) for name in names)
         if self.block_names is not None and other.block_names is not None:
-            return zip((self.block_names[g] for g in self.blocks.tolist()), names, strict=True)
-        if self.block_names is other.block_names and self.n_blocks == other.n_blocks:
+            if not set(self.block_names) & set(other.block_names):
+                raise InvalidCounts(
+                    "blocks must have names in common on both sides; found "
+                    f"{_some(self.block_names)} and {_some(other.block_names)}"
+                )
+            return zip(self.block_ids or (), names, strict=True)
+        if self.n_blocks == other.n_blocks:
             return zip(self.blocks.tolist(), names, strict=True)
         raise InvalidCounts(
-            "blocks must have names on both sides, or be as many and nameless on both; "
+            "blocks must have names on both sides, or be as many on both; "
             f"found {self.n_blocks} and {other.n_blocks} blocks"
         )
 
@@ -213,7 +234,7 @@ class FeatureSpace:
 
 def _number_blocks(
     blocks: Iterable[Hashable] | ArrayLike,
-) -> tuple[NDArray[np.int32], tuple[str, ...] | None]:
+) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     if isinstance(blocks, str):
         raise InvalidParameter(f"blocks must be a sequence of ids; found {blocks!r}")
     if isinstance(blocks, np.ndarray):
@@ -226,5 +247,13 @@ def _number_blocks(
         codes = [number.setdefault(block, len(number)) for block in ids]
     except TypeError as error:
         raise InvalidParameter(f"blocks must be hashable ids, one per feature: {error}") from None
-    named = any(isinstance(block, str) for block in number)
-    return np.array(codes, np.int32), tuple(str(b) for b in number) if named else None
+    names = tuple(str(block) for block in number)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidParameter(f"blocks must differ in their names; two ids are called {twice!r}")
+    return np.array(codes, np.int32), names
+
+
+def _some(names: Sequence[str], n: int = 3) -> str:
+    """The first few names, and whether there are more."""
+    return ", ".join(map(repr, names[:n])) + (", …" if len(names) > n else "")

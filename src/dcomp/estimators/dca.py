@@ -270,7 +270,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self, X, accept_sparse=True, dtype="numeric", reset=reset, accept_large_sparse=True
         )
         names = getattr(self, "feature_names_in_", None)
-        blocks = self.blocks if reset else self.fit_.features.blocks
+        blocks = self.blocks if reset else self.fit_.features.block_ids
         ids = getattr(X, "index", None)
         ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
         try:

@@ -85,10 +85,25 @@ def test_select_drops_vanished_blocks():
 
 def test_positions_need_comparable_blocks():
     named = FeatureSpace.build(2, ["a", "b"], ["x", "y"])
-    numbered = FeatureSpace.build(2, ["a", "b"], [0, 1])
     single = FeatureSpace.build(2, ["a", "b"])
-    for left, right in ((named, numbered), (single, numbered), (named, single)):
-        with pytest.raises(InvalidCounts, match="blocks must have names on both sides"):
-            left.positions_in(right)
+    with pytest.raises(InvalidCounts, match="blocks must have names on both sides"):
+        named.positions_in(single)
+    others = FeatureSpace.build(2, ["a", "b"], [0, 1])
+    with pytest.raises(InvalidCounts, match=r"names in common.*'x', 'y' and '0', '1'"):
+        named.positions_in(others)
     only_y = FeatureSpace.build(2, ["b", "a"], ["y", "y"])
     assert only_y.positions_in(named).tolist() == [1, -1]
+    # Blocks without names, as in files of earlier versions, are matched by number.
+    nameless = FeatureSpace(("b", "a"), np.array([1, 0]))
+    assert nameless.positions_in(named).tolist() == [1, 0]
+
+
+def test_block_ids_of_any_kind_are_names():
+    for ids in ([101, 101, 205], np.array([101, 101, 205]), ["101", "101", "205"]):
+        space = FeatureSpace.build(3, ["yea", "nay", "yea"], ids)
+        assert space.block_names == ("101", "205")
+        assert FeatureSpace.build(3, space.names, space.block_ids) == space
+    assert FeatureSpace.build(3).block_ids is None
+    assert FeatureSpace(None, np.array([0, 1, 1])).block_ids == (0, 1, 1)
+    with pytest.raises(InvalidParameter, match="two ids are called '1'"):
+        FeatureSpace.build(2, blocks=[1, "1"])
