@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dcomp.data import Counts
+    from dcomp.data import Counts, FeatureSpace
     from dcomp.result import Fit
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -140,7 +140,7 @@ def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     tokens, space = counts.n_tokens, fit.features
     if space.n_blocks > 1 and counts.features.n_blocks == 1:
         # Files carry no blocks: match by name alone, then put the fit's blocks back.
-        flat = FeatureSpace.build(space.n_features, space.names)
+        flat = FeatureSpace.build(space.n_features, _names_in_file(space, counts.features))
         aligned, dropped = counts.aligned_to(flat)
         counts = aligned.with_features(space)
     else:
@@ -152,3 +152,13 @@ def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
             "the fit does not know their features"
         )
     return counts, dropped
+
+
+def _names_in_file(space: FeatureSpace, of_file: FeatureSpace) -> tuple[str, ...] | None:
+    """What a file without blocks calls the features of a blocked space: block=feature where it
+    says so, or where the names alone would not tell them apart."""
+    names, labels = space.names, space.labels
+    if names is None or labels is None:
+        return None
+    says_so = not set(labels).isdisjoint(of_file.names or ())
+    return labels if says_so or len(set(names)) < len(names) else names

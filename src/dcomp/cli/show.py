@@ -16,16 +16,8 @@ if TYPE_CHECKING:
 
 
 def top_features(fit: Fit, n: int) -> TopFeatures:
-    """The heaviest features; with blocks they are called block=feature."""
-    from dcomp.data import FeatureSpace
-    from dcomp.result import TopFeatures
-
-    space = fit.features
-    if space.n_blocks > 1:
-        blocks = [space.block_name(g) for g in space.blocks.tolist()]
-        names = [f"{block}={space.name(j)}" for j, block in enumerate(blocks)]
-        space = FeatureSpace(tuple(names), np.zeros(space.n_features, np.int32))
-    return TopFeatures.build(fit.Theta, space, min(n, space.n_features), None)
+    """The heaviest features, as many as there are at most."""
+    return fit.top_features(min(n, fit.features.n_features))
 
 
 def shares(fit: Fit) -> FloatArray:

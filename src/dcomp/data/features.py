@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +33,8 @@ class FeatureSpace:
     >>> space = FeatureSpace.build(3, ["red", "blue", "red"], blocks=["title", "title", "body"])
     >>> space.n_features, space.n_blocks, space.block_names
     (3, 2, ('title', 'body'))
-    >>> space.name(1)
-    'blue'
+    >>> space.name(1), space.name(2)
+    ('title=blue', 'body=red')
     """
 
     names: tuple[str, ...] | None
@@ -54,9 +55,10 @@ class FeatureSpace:
             return
         if self.blocks.min() < 0 or not np.bincount(self.blocks).all():
             raise InvalidParameter("blocks must use every number from 0 to the largest one")
-        if self.block_names is not None and len(self.block_names) != self.n_blocks:
+        n_blocks = int(self.blocks.max()) + 1
+        if self.block_names is not None and len(self.block_names) != n_blocks:
             raise InvalidParameter(
-                f"block_names must hold one name per block: {self.n_blocks} blocks, "
+                f"block_names must hold one name per block: {n_blocks} blocks, "
                 f"{len(self.block_names)} names"
             )
 
@@ -119,15 +121,47 @@ class FeatureSpace:
         >>> FeatureSpace.build(4).n_blocks
         1
         """
+        if self.block_names is not None:
+            return len(self.block_names)
         return int(self.blocks.max()) + 1 if self.blocks.size else 0
 
     def name(self, j: int) -> str:
-        """Give the name of feature `j`, or "feature j" where features have no names.
+        """Give the name of feature `j`, or "feature j" where features have no names; with several
+        blocks it is block=feature, since a name may be in each of them.
 
         >>> FeatureSpace.build(2).name(1)
         'feature 1'
+        >>> FeatureSpace.build(2, ["nay", "nay"], ["RC5", "RC6"]).name(1)
+        'RC6=nay'
         """
-        return f"feature {j}" if self.names is None else self.names[j]
+        name = f"feature {j}" if self.names is None else self.names[j]
+        if self.n_blocks <= 1:
+            return name
+        block = self.block_name(int(self.blocks[j])) + "="
+        # The columns of a file are often called so already.
+        return name if name.startswith(block) else block + name
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """The names of all features as `name` gives them; None where they have none.
+
+        >>> FeatureSpace.build(2, ["nay", "nay"], ["RC5", "RC6"]).labels
+        ('RC5=nay', 'RC6=nay')
+        """
+        if self.names is None or self.n_blocks <= 1:
+            return self.names
+        return tuple(self.name(j) for j in range(self.n_features))
+
+    def numbers_by_name(self) -> dict[str, int]:
+        """Give the number of each feature by its name; with blocks by block=feature, and by the
+        name alone where one block only has it.
+
+        >>> FeatureSpace.build(3, ["nay", "nay", "yea"], ["RC5", "RC6", "RC6"]).numbers_by_name()
+        {'yea': 2, 'RC5=nay': 0, 'RC6=nay': 1, 'RC6=yea': 2}
+        """
+        often = Counter(self.names or ())
+        alone = {name: j for j, name in enumerate(self.names or ()) if often[name] == 1}
+        return alone | {name: j for j, name in enumerate(self.labels or ())}
 
     def block_name(self, g: int) -> str:
         """Give the name of block `g`, or its number as text.

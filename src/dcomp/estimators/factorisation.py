@@ -324,5 +324,5 @@ class NMF(DCA):
                 f"{values.min():g}"
             )
         if isinstance(X, Counts) and reset and X.features.names is not None:
-            self.feature_names_in_ = np.array(X.features.names, dtype=object)
+            self.feature_names_in_ = np.array(X.features.labels, dtype=object)
         return table

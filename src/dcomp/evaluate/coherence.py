@@ -198,7 +198,7 @@ def _as_numbers(topics: Sequence[Any], features: FeatureSpace, n_top: int) -> li
         raise InvalidParameter(f"n_top must be at least 1; got {n_top}")
     if isinstance(topics, str) or not len(topics):
         raise InvalidParameter("topics must be lists of features, one list per component")
-    known = {name: j for j, name in enumerate(features.names or ())}
+    known = features.numbers_by_name()
     return [
         np.array([_number(f, k, known, features) for f in list(topic)[:n_top]], dtype=np.int64)
         for k, topic in enumerate(topics)

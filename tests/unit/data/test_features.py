@@ -27,6 +27,19 @@ def test_blocks_are_numbered_by_first_appearance():
     assert FeatureSpace.build(2, blocks=[(1, 2), (1, 2)]).n_blocks == 1
 
 
+def test_features_of_several_blocks_are_called_by_both_names():
+    space = FeatureSpace.build(4, ["yea", "nay", "yea", "RC6=nay"], ["RC5", "RC5", "RC6", "RC6"])
+    assert space.labels == ("RC5=yea", "RC5=nay", "RC6=yea", "RC6=nay")
+    assert [space.name(j) for j in range(4)] == list(space.labels)
+    known = space.numbers_by_name()
+    assert (known["RC6=yea"], known["nay"], "yea" in known) == (2, 1, False)
+    assert FeatureSpace.build(2, blocks=["p", "q"]).name(1) == "q=feature 1"
+    assert FeatureSpace.build(2, blocks=["p", "q"]).labels is None
+    alone = FeatureSpace.build(2, ["yea", "nay"], ["RC5", "RC5"])
+    assert (alone.labels, alone.name(1)) == (("yea", "nay"), "nay")
+    assert space.select([0, 1]).name(0) == "yea"
+
+
 def test_duplicate_name_is_named():
     with pytest.raises(InvalidParameter, match=r"'b' appears more than once$"):
         FeatureSpace.build(4, names=["a", "b", "b", "a"])
