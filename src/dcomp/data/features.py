@@ -171,6 +171,23 @@ class FeatureSpace:
         """
         return str(g) if self.block_names is None else self.block_names[g]
 
+    def block_number(self, block: int | str) -> int:
+        """Give the number of a block that is named, or numbered from 0.
+
+        >>> FeatureSpace.build(2, blocks=["RC5", "RC6"]).block_number("RC6")
+        1
+        """
+        names = [self.block_name(g) for g in range(self.n_blocks)]
+        if isinstance(block, str) and block in names:
+            return names.index(block)
+        whole = isinstance(block, int | np.integer) and not isinstance(block, bool)
+        if whole and 0 <= int(block) < len(names):
+            return int(block)
+        among = f" or a name of one ({_some(names)})" if self.block_names is not None else ""
+        raise InvalidParameter(
+            f"block must be a number in [0, {self.n_blocks}){among}; got {block!r}"
+        )
+
     @property
     def block_ids(self) -> tuple[str, ...] | tuple[int, ...] | None:
         """The block of each feature, by name or, where blocks have none, by number: what `build`

@@ -239,7 +239,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """exp(−score); lower is better."""
         return self.completion(X).perplexity
 
-    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
         """The n features of largest loading in each component."""
         check_is_fitted(self, "fit_")
         return self.fit_.top_features(n, block)

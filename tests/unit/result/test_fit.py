@@ -78,8 +78,11 @@ def test_top_features_are_sorted_and_in_their_block(planted):
     assert (np.diff(top.weights, axis=1) <= 0).all()
     np.testing.assert_allclose(fitted.Theta[:15].sum(axis=0), 1, rtol=1e-5)
     np.testing.assert_allclose(fitted.Theta[15:].sum(axis=0), 1, rtol=1e-5)
-    with pytest.raises(dcomp.InvalidParameter, match=r"block must lie in \[0, 2\)"):
-        fitted.top_features(5, block=2)
+    assert fitted.top_features(5, block="b").names == top.names
+    assert fitted.top_features(5, block=np.int64(1)).names == top.names
+    for absent in (2, -1, "c", True):
+        with pytest.raises(dcomp.InvalidParameter, match=r"in \[0, 2\) or a name.*'a', 'b'"):
+            fitted.top_features(5, block=absent)
     with pytest.raises(dcomp.InvalidParameter, match="n must be at least 1"):
         fitted.top_features(0)
 
