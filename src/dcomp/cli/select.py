@@ -116,6 +116,7 @@ def select(
     wanted = _evidence(evidence)
     if plot is not None:
         check_output(plot, force=force, inputs=(input,))
+        _check_picture(plot)
     counts = Source(input, format, vocab, min_count, min_docs, blocks).read()
     try:
         with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:
@@ -197,6 +198,16 @@ def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("chains", total=total)
         yield lambda done, _: bar.update(task, completed=done)
+
+
+def _check_picture(path: Path) -> None:
+    """An error now, rather than after the work, for a picture that cannot be drawn."""
+    from dcomp.errors import InvalidParameter
+    from dcomp.evaluate.plotting import axes_or_new
+
+    known = axes_or_new().figure.canvas.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in known:
+        raise InvalidParameter(f"--plot must end in .png, .svg or .pdf; got {str(path)!r}")
 
 
 def _draw(selection: Selection, path: Path) -> None:
