@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcomp.cli.common import console, print_json
+from dcomp.cli.common import print_json
 from dcomp.cli.options import Json
 
 
@@ -15,7 +15,6 @@ def models(as_json: Json = False) -> None:
       dcomp models --json
     """
     from dcomp import registry
-    from dcomp.inference import ALGORITHMS
     from dcomp.models import MODELS
 
     cells = registry.supported()
@@ -32,11 +31,25 @@ def models(as_json: Json = False) -> None:
         ]
         print_json({"models": rows})
         return
-    from rich import box
-    from rich.table import Table
+    print("\n".join(_lines()))
 
-    table = Table("model", "name", *ALGORITHMS, box=box.SIMPLE_HEAD, pad_edge=False)
-    for key, names in cells.items():
-        marks = ["yes" if name in names else "–" for name in ALGORITHMS]
-        table.add_row(key, MODELS[key].long_name, *marks)
-    console().print(table)
+
+def _lines() -> list[str]:
+    """Two tables that fit a terminal of 80 columns: what models are called, and what fits them."""
+    from dcomp import registry
+    from dcomp.inference import ALGORITHMS
+    from dcomp.models import MODELS
+
+    cells = registry.supported()
+    lines = ["model  name"]
+    lines += [f"{key:<5}  {MODELS[key].long_name}" for key in cells]
+    width = max(map(len, ALGORITHMS))
+    lines += ["", f"{'algorithm':<{width}}" + "".join(f"{key:>6}" for key in cells)]
+    usual = {key: registry.algorithm_name(key) for key in cells}
+    for name in ALGORITHMS:
+        marks = [
+            "auto" if name == usual[key] else "yes" if name in names else "-"
+            for key, names in cells.items()
+        ]
+        lines.append(f"{name:<{width}}" + "".join(f"{mark:>6}" for mark in marks))
+    return [*lines, "", "auto: what fits the model unless --algorithm says otherwise"]
