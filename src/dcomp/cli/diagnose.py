@@ -114,7 +114,7 @@ def diagnose(
         _edges(fitted, quiet),
     )
     if as_json:
-        print_json(_record(fitted, found, outliers))
+        print_json(_record(fitted, found, top, outliers))
     else:
         _show(fitted, found, top, outliers)
 
@@ -168,9 +168,8 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         print(found.outliers.top(n_outliers))
 
 
-def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
-    judged = found.diagnostics
-    coherence, rhats = found.coherence, judged.component_rhat
+def _record(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> dict[str, Any]:
+    judged, coherence = found.diagnostics, found.coherence
     return {
         "verdict": judged.verdict,
         "converged": judged.converged,
@@ -202,19 +201,30 @@ def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
             "windows": coherence.n_windows,
         },
         "correlation": _box(found.independence),
-        "components": [
-            {
-                "component": k,
-                "exclusivity": float(found.exclusivity[k]),
-                "coherence": None if coherence is None else float(coherence.values[k]),
-                "rhat": None if rhats is None else float(rhats[k]),
-                "score_shape": None if found.shapes is None else float(found.shapes.shape[k]),
-            }
-            for k in range(fitted.n_components)
-        ],
+        "components": _components(fitted, found, top),
         "edges": _edge_record(found.edges),
         "outliers": _unusual(found.outliers, n_outliers),
     }
+
+
+def _components(fitted: Fit, found: _Findings, top: int) -> list[dict[str, Any]]:
+    """What the table shows of each component."""
+    from dcomp.cli.show import shares, top_features
+
+    coherence, rhats = found.coherence, found.diagnostics.component_rhat
+    features, part = top_features(fitted, top), shares(fitted)
+    return [
+        {
+            "component": k,
+            "share": float(part[k]),
+            "exclusivity": float(found.exclusivity[k]),
+            "coherence": None if coherence is None else float(coherence.values[k]),
+            "rhat": None if rhats is None else float(rhats[k]),
+            "score_shape": None if found.shapes is None else float(found.shapes.shape[k]),
+            "features": list(features[k]),
+        }
+        for k in range(fitted.n_components)
+    ]
 
 
 def _box(independence: Independence | None) -> dict[str, float] | None:
@@ -234,6 +244,8 @@ def _edge_record(edges: EdgeStability | None) -> dict[str, Any] | None:
         "in_all": edges.in_all,
         "in_none": edges.in_none,
         "behind": edges.behind,
+        "edges_of_others": edges.n_edges,
+        "chains_left_out": edges.left_out,
         "warning": edges.warning,
         "edges": [asdict(edge) for edge in edges.edges],
         "nodes": [asdict(node) for node in edges.nodes],

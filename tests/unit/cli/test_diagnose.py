@@ -57,6 +57,17 @@ def test_json_equals_the_library(run, corpus, fitted):
     assert [row["z"] for row in record["outliers"]] == unusual.z.tolist()
 
 
+def test_json_has_what_the_table_shows(run, corpus, fitted):
+    shown = run("diagnose", fitted, corpus, "-n", 4).out.partition("top features")[2]
+    record = json.loads(run("diagnose", fitted, corpus, "-n", 4, "--json").out)
+    for row in record["components"]:
+        line = next(x for x in shown.splitlines() if x.split()[:1] == [str(row["component"])])
+        cells = line.split()
+        assert cells[1] == f"{100 * row['share']:.1f}"
+        assert cells[3:5] == [f"{row['coherence']:.3f}", f"{row['exclusivity']:.2f}"]
+        assert cells[-4:] == row["features"]
+
+
 def test_a_sampler(run, corpus):
     options = ["--algorithm", "collapsed-gibbs", "--chains", 3, "--draws", 20, "--max-iter", 60]
     assert run("fit", corpus, "-k", 2, *options, "-o", "s.dcomp", "-q").code == 0
@@ -127,6 +138,7 @@ def test_edges_of_a_tree(run, corpus):
     record = json.loads(run("diagnose", "t.dcomp", "--json").out)["edges"]
     assert (record["mean"], record["chance"]) == (stability.mean, stability.chance)
     assert [row["found"] for row in record["edges"]] == [edge.found for edge in stability.edges]
+    assert (record["edges_of_others"], record["chains_left_out"]) == ([2, 2], 0)
     assert [row["label"] for row in record["nodes"]] == [node.label for node in stability.nodes]
     cut = dcomp.result.Trace(fit.history.rows[:5])
     chains = tuple(fit.history if e.seed == fit.seed else cut for e in fit.endings)
