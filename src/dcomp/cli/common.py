@@ -118,19 +118,6 @@ class Source:
             counts = counts.drop_rare(self.min_count, self.min_docs)
         return counts
 
-    def arguments(self) -> list[str]:
-        """The same source as the user would type it."""
-        words = [str(self.path)]
-        for name, value, default in (
-            ("--format", self.format, None),
-            ("--vocab", self.vocab, None),
-            ("--blocks", self.blocks, None),
-            ("--min-count", self.min_count, 1),
-            ("--min-docs", self.min_docs, 1),
-        ):
-            words += [name, str(value)] if value != default else []
-        return words
-
 
 def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
