@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dcomp.cli.wording import in_shell_words
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -67,7 +69,7 @@ def one_line_warnings() -> Iterator[None]:
     """Warnings inside the block come out as single lines on stderr."""
 
     def show(message: Warning | str, *rest: Any, **options: Any) -> None:
-        say(f"warning: {message}")
+        say(f"warning: {in_shell_words(message)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -10,6 +10,7 @@ import typer
 
 from dcomp.cli.common import Source, console, counts_for, print_json, say
 from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
+from dcomp.cli.wording import in_shell_words
 
 if TYPE_CHECKING:
     from dcomp.evaluate import (
@@ -127,7 +128,7 @@ def _independence(fitted: Fit, quiet: bool) -> Independence | None:
         return independence(fitted)
     except DcompError as error:  # one component, or none that varies: the rest is worth showing
         if not quiet:
-            say(f"note: {error}")
+            say(f"note: {in_shell_words(error)}")
         return None
 
 
@@ -141,14 +142,14 @@ def _edges(fitted: Fit, quiet: bool) -> EdgeStability | None:
         return edge_stability(fitted)
     except InvalidParameter as error:  # an interrupt has left one whole chain
         if not quiet:
-            say(f"note: {error}")
+            say(f"note: {in_shell_words(error)}")
         return None
 
 
 def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
     from dcomp.cli.show import component_table
 
-    print(found.diagnostics)
+    print(in_shell_words(found.diagnostics))
     more = {"exclusive": [f"{value:.2f}" for value in found.exclusivity]}
     if found.coherence is not None:
         more = {"coherence": [f"{v:.3f}" for v in found.coherence.values]} | more
@@ -173,8 +174,8 @@ def _record(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> dict[st
     return {
         "verdict": judged.verdict,
         "converged": judged.converged,
-        "reasons": judged.reasons,
-        "remarks": judged.remarks,
+        "reasons": [in_shell_words(reason) for reason in judged.reasons],
+        "remarks": [in_shell_words(remark) for remark in judged.remarks],
         "chains": judged.n_chains,
         "sweeps": judged.n_sweeps,
         "change": judged.change,

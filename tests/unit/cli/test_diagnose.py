@@ -115,7 +115,7 @@ def test_exposure_of_the_fitted_documents(run, corpus):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--coherence", "pmi"], "measure must be one of umass, uci, npmi, c_v"),
+        (["--coherence", "pmi"], "--coherence must be one of umass, uci, npmi, c_v"),
         (["--format", "text"], "about INPUT"),
         (["--top", "1"], "--top"),
     ],

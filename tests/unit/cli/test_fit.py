@@ -73,7 +73,7 @@ def test_too_high_a_limit_for_rare_features(run, corpus):
 def test_limit_of_sweeps_is_one_line_on_stderr(run, corpus):
     done = run("fit", corpus, "-k", 2, "--max-iter", 3)
     assert done.code == 0
-    assert done.err.startswith("dcomp: warning: mean-field reached max_iter = 3")
+    assert done.err.startswith("dcomp: warning: mean-field reached --max-iter 3")
     assert done.err.count("\n") == 1
     assert "stopped at the limit" in done.out
 

@@ -40,7 +40,7 @@ def test_select_json_and_picture(run, corpus, tmp_path):
         (("-k", "5-2"), "got '5-2'"),
         (("-k", "0"), "got '0'"),
         (("-k", "2", "--evidence", "maybe"), "--evidence must be auto, yes or no"),
-        (("-k", "2", "--coherence", "pmi2"), "measure must be one of"),
+        (("-k", "2", "--coherence", "pmi2"), "--coherence must be one of"),
         (("-k", "2", "--plot", "k.doc"), "--plot must end in .png, .svg or .pdf; got 'k.doc'"),
         (("-k", "2", "--model", "LSA"), "there is no model 'LSA'"),
         ((), "Missing option '-k'"),

@@ -36,7 +36,7 @@ def test_refused_with_a_reason(run, corpus):
         (("--depth", 3), "--depth is an option of model TM and ST, not DM"),
         (("--model", "TM", "-k", 5, "--depth", 3), "-k and --depth both say"),
         (("--model", "TM", "--alpha", 1), "--alpha has no meaning for model TM"),
-        (("--model", "TM", "--grow-at", 9), "grow_at = 9 has no effect without grow_to"),
+        (("--model", "TM", "--grow-at", 9), "--grow-at 9 has no effect without --grow-to"),
         (("--model", "TM", "--algorithm", "map"), "model TM has no algorithm 'map'"),
     ):
         done = run("fit", corpus, *words, "-o", "x.dcomp")
