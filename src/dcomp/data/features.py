@@ -261,6 +261,29 @@ class FeatureSpace:
             f"found {self.n_blocks} and {other.n_blocks} blocks"
         )
 
+    def difference(self, other: FeatureSpace) -> str | None:
+        """Say in what another space differs: size, names or blocks; None where they are equal.
+
+        >>> FeatureSpace.build(2, ["a", "b"]).difference(FeatureSpace.build(2))
+        'the first has names of features and the second has none'
+        """
+        if self.n_features != other.n_features:
+            return f"the first has {self.n_features} and the second {other.n_features}"
+        for what, mine, theirs in (
+            ("names of features", self.names, other.names),
+            ("blocks of features", self.block_ids, other.block_ids),
+        ):
+            if mine is None or theirs is None:
+                if mine is not theirs:
+                    has = ("has none", f"has {what}")
+                    return f"the first {has[mine is not None]} and the second {has[mine is None]}"
+                continue
+            for j, pair in enumerate(zip(mine, theirs, strict=True)):
+                if pair[0] != pair[1]:
+                    both = f"{pair[0]!r} in the first and {pair[1]!r} in the second"
+                    return f"the {what} differ, at number {j} {both}"
+        return None
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FeatureSpace):
             return NotImplemented

@@ -86,6 +86,34 @@ def test_immutable_equal_hashable_and_pickles():
     assert repr(space) == "FeatureSpace(3 named features, 2 blocks)"
 
 
+def test_two_spaces_say_what_differs():
+    names, ids = ["a", "b", "c"], ["x", "x", "y"]
+    space = FeatureSpace.build(3, names, ids)
+    assert space.difference(FeatureSpace.build(3, names, ids)) is None
+    for other, said in (
+        (FeatureSpace.build(4), "the first has 3 and the second 4"),
+        (FeatureSpace.build(3, blocks=ids), "first has names of features and the second has none"),
+        (FeatureSpace.build(3, names), "the first has blocks of features and the second has none"),
+        (
+            FeatureSpace.build(3, ["a", "d", "c"]),
+            "names of features differ, at number 1 'b' in the",
+        ),
+        (
+            FeatureSpace.build(3, names, ["x", "y", "y"]),
+            "blocks of features differ, at number 1 'x'",
+        ),
+    ):
+        assert said in space.difference(other)
+    assert "first has none and the second has names" in FeatureSpace.build(3).difference(
+        FeatureSpace.build(3, names)
+    )
+    # Nameless blocks of earlier files against the same blocks with names.
+    nameless = FeatureSpace(None, np.array([0, 1]))
+    assert "0 in the first and '0' in the second" in nameless.difference(
+        FeatureSpace.build(2, blocks=[0, 1])
+    )
+
+
 def test_select_drops_vanished_blocks():
     space = FeatureSpace.build(4, ["a", "b", "c", "d"], ["x", "y", "z", "x"])
     chosen = space.select([3, 2])
