@@ -44,7 +44,7 @@ def demo(
     from dcomp import registry
 
     key = registry.model_key(model)
-    name = registry.algorithm_name(key, algorithm)
+    registry.algorithm_name(key, algorithm)
     if output is not None:
         check_output(output, force=force)
     from dcomp.data import docstrings, train_test
@@ -59,7 +59,7 @@ def demo(
         f"words, {counts.n_tokens:,} tokens; {test.n_docs:,} of them held out\n"
     )
     with one_line_warnings():
-        fitted = _fit(train, key, name, k, seed, jobs)
+        fitted = _fit(train, model, algorithm, k, seed, jobs)
     _components(out, fitted)
     _score(out, fitted, train, test, seed, jobs)
     _reading(out, fitted, test, jobs)
@@ -71,14 +71,16 @@ def demo(
     _next(out, output)
 
 
-def _fit(train: Counts, key: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
+def _fit(train: Counts, model: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
+    from dcomp import registry
     from dcomp.estimators import DCA, StructuredDCA
 
-    gamma = usual_gamma(algorithm)
+    named = registry.named_model(model)
+    gamma = named.settings.get("gamma", usual_gamma(algorithm))
     common: Any = {"algorithm": algorithm, "gamma": gamma, "random_state": seed, "n_jobs": jobs}
-    if key == "ST":  # one chain: a first look, in seconds
+    if named.key == "ST":  # one chain: a first look, in seconds
         return StructuredDCA(k, n_chains=1, **common).fit(train).fit_
-    return DCA(k, model=key, **common).fit(train).fit_
+    return DCA(k, model=model, **common).fit(train).fit_
 
 
 def _components(out: Console, fitted: Fit) -> None:

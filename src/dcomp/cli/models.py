@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+
 from dcomp.cli.common import print_json
 from dcomp.cli.options import Json
 
@@ -23,13 +26,19 @@ def models(as_json: Json = False) -> None:
             {
                 "model": key,
                 "name": MODELS[key].long_name,
+                "also_called": list(registry.ALIASES.get(key, ())),
                 "algorithms": list(names),
                 "default": registry.algorithm_name(key),
                 "exposure": bool(MODELS[key].has_exposure),  # of ST, what its leaves may have
             }
             for key, names in cells.items()
         ]
-        print_json({"models": rows})
+        meant = {name: registry.named_model(name) for name in registry.FACTORISATIONS}
+        names = {
+            name: {"model": named.key, "algorithms": named.algorithms, "priors": named.settings}
+            for name, named in meant.items()
+        }
+        print_json({"models": rows, "without_priors": names})
         return
     print("\n".join(_lines()))
 
@@ -41,8 +50,18 @@ def _lines() -> list[str]:
     from dcomp.models import MODELS
 
     cells = registry.supported()
-    lines = ["model  name"]
-    lines += [f"{key:<5}  {MODELS[key].long_name}" for key in cells]
+    wide = max(len(MODELS[key].long_name) for key in cells)
+    lines = [f"model  {'name':<{wide}}  also called"]
+    for key in cells:
+        known = _folded(registry.ALIASES.get(key, ()), 78 - wide - 9)
+        lines.append(f"{key:<5}  {MODELS[key].long_name:<{wide}}  {known[0]}".rstrip())
+        lines += [" " * (wide + 9) + more for more in known[1:]]
+    meanings: dict[str, list[str]] = {}
+    for name in registry.FACTORISATIONS:
+        meant = registry.named_model(name)
+        by = f"{meant.key} without priors, by {' or '.join(meant.algorithms)}"
+        meanings.setdefault(by, []).append(name)
+    lines += ["", *(f"{', '.join(names)}: {meaning}" for meaning, names in meanings.items())]
     width = max(map(len, ALGORITHMS))
     lines += ["", f"{'algorithm':<{width}}" + "".join(f"{key:>6}" for key in cells)]
     usual = {key: registry.algorithm_name(key) for key in cells}
@@ -53,3 +72,8 @@ def _lines() -> list[str]:
         ]
         lines.append(f"{name:<{width}}" + "".join(f"{mark:>6}" for mark in marks))
     return [*lines, "", "auto: what fits the model unless --algorithm says otherwise"]
+
+
+def _folded(names: Sequence[str], width: int) -> list[str]:
+    """Names with commas between, in lines of at most this width."""
+    return textwrap.wrap(", ".join(names), width, break_on_hyphens=False) or [""]

@@ -110,6 +110,7 @@ def select(
       dcomp select corpus.jsonl -k 5,10,20,50 --min-docs 5
       dcomp select corpus.jsonl -k 4-10 --keep chains --plot select.png
     """
+    from dcomp import registry
     from dcomp.evaluate import select_components
 
     numbers = read_ks(ks)
@@ -118,6 +119,8 @@ def select(
         check_output(plot, force=force, inputs=(input,))
         _check_picture(plot)
     counts = Source(input, format, vocab, min_count, min_docs, blocks).read()
+    named = registry.named_model(model)
+    plain_gamma = named.settings.get("gamma", usual_gamma(algorithm, counts.features.n_blocks))
     try:
         with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:
             selection = select_components(
@@ -128,7 +131,7 @@ def select(
                 alpha=number_or_word(alpha, "auto"),
                 beta=number_or_word(beta, "auto"),
                 rho=number_or_word(rho, "auto"),
-                gamma=number_or_word(gamma, usual_gamma(algorithm, counts.features.n_blocks)),
+                gamma=number_or_word(gamma, plain_gamma),
                 exposure=exposure,
                 n_chains=chains,
                 n_starts=starts,

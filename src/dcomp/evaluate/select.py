@@ -326,6 +326,8 @@ def _evidences(
     smallest = validation.resolve_model(plan.model, plan.counts, numbers[0], **plan.priors)
     if not smallest.scores.capabilities.evidence:
         return {}, (f"Model {plan.model} has no evidence by annealing.",)
+    if not plan.has_priors:
+        return {}, ("Without priors there is no evidence.",)
     tokens = plan.counts.n_tokens
     sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}
     if wanted is True:
