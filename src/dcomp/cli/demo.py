@@ -105,12 +105,13 @@ def _components(out: Console, fitted: Fit) -> None:
 
 def _prior(out: Console, fitted: Fit) -> None:
     """What the priors say of the corpus, in a sentence or a tree."""
-    from dcomp.cli.show import has_tree, priors, tree_text
+    from dcomp.cli.show import has_tree, print_tree, priors
 
     learned = {k: v for k, v in priors(fitted).items() if k in fitted.model.scores.learned}
     if has_tree(fitted):
         out.print("The tree, each node with its words and those of all nodes below it:")
-        out.print(tree_text(fitted, 5, out.width) + "\n")
+        print_tree(out, fitted, 5)
+        out.print()
     elif "rho" in learned:
         absent = 100 * learned["rho"].mean()
         out.print(f"By the learned prior rho a component is absent from {absent:.0f} % of them.")

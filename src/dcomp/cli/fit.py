@@ -342,17 +342,13 @@ def default_output(source: Path) -> Path:
 
 
 def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
-    from dcomp.cli.show import component_table, summary_lines
+    from dcomp.cli.show import component_table, has_tree, print_tree, summary_lines
 
     out = console()
     for line in summary_lines(fitted, counts):
         out.print(line)
-    nodes = fitted.model.scores.nodes
-    if nodes is not None and nodes.edges and nodes.parents is not None:
-        from dcomp.evaluate import Hierarchy
-
-        text = Hierarchy.of(fitted, n=top).text()
-        out.print(text, soft_wrap=True, highlight=False, markup=False)
+    if has_tree(fitted):
+        print_tree(out, fitted, top)
     else:
         out.print(component_table(fitted, top))
     out.print(f"saved in {target}", soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from dcomp.data import Counts
@@ -46,17 +47,18 @@ def component_table(fit: Fit, n: int, more: Mapping[str, Sequence[str]] | None =
 
 def has_tree(fit: Fit) -> bool:
     """Whether the components of a fit are nodes of a tree, which then says more than a table."""
-    structure = getattr(fit.model, "structure", None)
-    is_tree = structure is None or structure.parents is not None
-    return is_tree and bool(getattr(fit.model.scores, "edges", ()))
+    nodes = fit.model.scores.nodes
+    return nodes is not None and bool(nodes.edges) and nodes.parents is not None
 
 
-def tree_text(fit: Fit, n: int, width: int) -> str:
-    """The tree with n features of each node, in lines cut to `width`."""
+def print_tree(out: Console, fit: Fit, n: int) -> None:
+    """The tree with n features of each node: on a terminal in lines that are cut, since a tree of
+    folded lines cannot be read; whole elsewhere."""
     from dcomp.evaluate import Hierarchy
 
-    lines = Hierarchy.of(fit, n=n).text().splitlines()
-    return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in lines)
+    for line in Hierarchy.of(fit, n=n).text().splitlines():
+        cut = out.is_terminal and len(line) > out.width
+        out.print(line[: out.width - 1] + "…" if cut else line, soft_wrap=True)
 
 
 def summary_lines(fit: Fit, counts: Counts) -> list[str]:

@@ -153,7 +153,7 @@ class FeatureSpace:
         return tuple(self.name(j) for j in range(self.n_features))
 
     def numbers_by_name(self) -> dict[str, int]:
-        """Give the number of each feature by its name; with blocks by block=feature, and by the
+        """Give the number of each feature by its name, as `name` gives it; with blocks also by the
         name alone where one block only has it.
 
         >>> FeatureSpace.build(3, ["nay", "nay", "yea"], ["RC5", "RC6", "RC6"]).numbers_by_name()
@@ -161,7 +161,10 @@ class FeatureSpace:
         """
         often = Counter(self.names or ())
         alone = {name: j for j, name in enumerate(self.names or ()) if often[name] == 1}
-        return alone | {name: j for j, name in enumerate(self.labels or ())}
+        one = self.n_blocks <= 1  # asked once: it looks at all features
+        unnamed = (f"feature {j}" if one else self.name(j) for j in range(self.n_features))
+        labels = self.labels or unnamed
+        return alone | {name: j for j, name in enumerate(labels)}
 
     def block_name(self, g: int) -> str:
         """Give the name of block `g`, or its number as text.

@@ -35,6 +35,7 @@ def test_features_of_several_blocks_are_called_by_both_names():
     assert (known["RC6=yea"], known["nay"], "yea" in known) == (2, 1, False)
     assert FeatureSpace.build(2, blocks=["p", "q"]).name(1) == "q=feature 1"
     assert FeatureSpace.build(2, blocks=["p", "q"]).labels is None
+    assert FeatureSpace.build(2).numbers_by_name() == {"feature 0": 0, "feature 1": 1}
     alone = FeatureSpace.build(2, ["yea", "nay"], ["RC5", "RC5"])
     assert (alone.labels, alone.name(1)) == (("yea", "nay"), "nay")
     assert space.select([0, 1]).name(0) == "yea"

@@ -98,6 +98,10 @@ def test_features_in_blocks_are_shown_with_their_blocks():
     assert found.features == (("RC5=yea", "RC6=nay"),)
     same = dcomp.evaluate.coherence(found.features, counts)
     assert same.values.tolist() == found.values.tolist()
+    chosen = fitted.predictor.word_probability(counts, ["RC6=nay"])
+    np.testing.assert_allclose(chosen[:, 0], fitted.Theta[3, 0], rtol=1e-5)
+    with pytest.raises(dcomp.InvalidParameter, match="no 'nay'; with blocks they are called"):
+        fitted.predictor.word_probability(counts, ["nay"])
     with pytest.raises(dcomp.InvalidCounts, match="feature 'RC6=nay'"):
         dcomp.Counts.from_matrix([[0, 0, 0, -1]], feature_names=names, blocks=blocks)
     with pytest.raises(dcomp.InvalidCounts, match="feature 'RC6=nay'"):
