@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,10 @@ def named_model(name: str) -> NamedModel:
             return NamedModel(plain, key)
     if plain in FACTORISATIONS:
         return NamedModel(plain, **FACTORISATIONS[plain])
-    raise UnsupportedCombination(f"there is no model {name!r}; {_what_exists()}")
+    known = [known for key in MODELS for known in names_of(key)]
+    near = get_close_matches(plain, [*known, *FACTORISATIONS], n=1)
+    hint = f", the nearest name is {near[0]!r}" if near else ""
+    raise UnsupportedCombination(f"there is no model {name!r}{hint}; {_what_exists()}")
 
 
 def model_key(name: str) -> str:

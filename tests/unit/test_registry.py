@@ -32,6 +32,8 @@ def test_names_are_of_one_model_each():
     for absent in ("LSA", "lda2", ""):
         with pytest.raises(dcomp.UnsupportedCombination, match="there is no model"):
             registry.model_key(absent)
+    with pytest.raises(dcomp.UnsupportedCombination, match="'lad', the nearest name is 'lda';"):
+        registry.model_key("lad")
 
 
 @pytest.mark.parametrize(

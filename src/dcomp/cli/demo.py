@@ -84,7 +84,7 @@ def _fit(train: Counts, model: str, algorithm: str, k: int, seed: int, jobs: int
 
 
 def _components(out: Console, fitted: Fit) -> None:
-    from dcomp.cli.show import component_table
+    from dcomp.cli.show import component_table, n_components
 
     packages = np.array([name.partition(".")[0] for name in fitted.doc_ids or ()])
     words = fitted.expected_counts.astype(np.float64)
@@ -95,7 +95,7 @@ def _components(out: Console, fitted: Fit) -> None:
     }
     seconds = float(fitted.history["seconds"].sum())
     out.print(
-        f"{fitted.model.key}, {fitted.n_components} components, {fitted.algorithm.name}: "
+        f"{fitted.model.key}, {n_components(fitted)}, {fitted.algorithm.name}: "
         f"{fitted.n_sweeps} sweeps in {seconds:.1f} s, {fitted.reason}"
         + (" (approximate: parallel token sampling)" if fitted.is_approximate else "")
     )

@@ -71,13 +71,13 @@ def diagnose(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a fit: has it come to rest, and what are its components worth?
+    """Judge a fit, and what its components are worth.
 
-    First the verdict: converged, not converged or cannot tell, and why. For samplers R-hat and
-    effective sample sizes follow, of quantities that do not depend on how components are
-    numbered. Per component: coherence (whether its top features appear together in INPUT),
-    exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws were
-    kept, and for GP and CGP the shape of the gamma distribution that its scores follow.
+    Has it come to rest? First the verdict: converged, not converged or cannot tell, and why. For
+    samplers R-hat and effective sample sizes follow, of quantities that do not depend on how
+    components are numbered. Per component: coherence (whether its top features appear together in
+    INPUT), exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws
+    were kept, and for GP and CGP the shape of the gamma distribution that its scores follow.
     Then the correlations between components, for a tree of several chains the edges that the
     others found too, and the most unusual documents of INPUT.
 
@@ -149,7 +149,8 @@ def _edges(fitted: Fit, quiet: bool) -> EdgeStability | None:
 def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
     from dcomp.cli.show import component_table
 
-    print(in_shell_words(found.diagnostics))
+    out = console()
+    out.print(in_shell_words(found.diagnostics), soft_wrap=not out.is_terminal)
     more = {"exclusive": [f"{value:.2f}" for value in found.exclusivity]}
     if found.coherence is not None:
         more = {"coherence": [f"{v:.3f}" for v in found.coherence.values]} | more
@@ -157,11 +158,12 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         more["R-hat"] = [f"{value:.2f}" for value in found.diagnostics.component_rhat]
     if found.shapes is not None:
         more["shape"] = [f"{value:.2f}" for value in found.shapes.shape]
-    console().print(component_table(fitted, top, more))
+    out.print(component_table(fitted, top, more))
     if found.coherence is not None:
         print(str(found.coherence).splitlines()[0])
     if found.independence is not None:
-        print(f"correlation of components, {found.independence}")
+        words = f"correlation of components, {found.independence}"
+        out.print(words, soft_wrap=not out.is_terminal)
     if found.edges is not None:
         print(f"edges, {found.edges}")
     if found.outliers is not None:

@@ -99,11 +99,11 @@ def select(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Choose the number of components: held-out score, evidence, coherence, stability.
+    """Choose the number of components.
 
-    For each K several chains are fitted, each without some of the documents and scored on those.
-    The smallest K whose score is within one standard error of the best is recommended, and words
-    say how sure that is.
+    Shown are held-out score, evidence, coherence and stability. For each K several chains are
+    fitted, each without some of the documents and scored on those. The smallest K whose score is
+    within one standard error of the best is recommended, and words say how sure that is.
 
     \b
     Example:

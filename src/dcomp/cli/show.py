@@ -21,6 +21,11 @@ def top_features(fit: Fit, n: int) -> TopFeatures:
     return fit.top_features(min(n, fit.features.n_features))
 
 
+def n_components(fit: Fit) -> str:
+    """How many there are, in words."""
+    return f"{fit.n_components:,} component{'s' * (fit.n_components != 1)}"
+
+
 def shares(fit: Fit) -> FloatArray:
     """The part of all tokens that each component has, (K)."""
     words = fit.expected_counts.sum(axis=0, dtype=np.float64)
@@ -69,7 +74,7 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     lines = [
         f"{counts.n_docs:,} documents{f' ({empty:,} empty)' if empty else ''}, "
         f"{counts.n_features:,} features, {counts.n_tokens:,} tokens",
-        f"{fit.model.key}, {fit.n_components} components, {fit.algorithm.name}: "
+        f"{fit.model.key}, {n_components(fit)}, {fit.algorithm.name}: "
         f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
         _objective(fit, tokens),
     ]

@@ -43,3 +43,10 @@ def test_diagnose_shows_blocks(run, votes):
     done = run("diagnose", "v.dcomp", "votes.csv", "--top", 2)
     assert done.code == 0, done.err
     assert "RC6=" in done.out
+
+
+def test_small_perplexities_have_digits(run, votes):
+    done = run("evaluate", "v.dcomp", "votes.csv")
+    expected = dcomp.evaluate.completion(dcomp.load("v.dcomp"), votes)
+    assert f"{expected.perplexity:.3f} ± {expected.perplexity_error:.3f}" in done.out
+    assert f"perplexity {expected.perplexity:.3f} ±" in str(expected)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import dcomp
 from dcomp import evaluate
@@ -79,6 +80,19 @@ def test_a_sampler(run, corpus):
     assert record["chains"] == 3
     assert record["stability"] > 0.5
     assert all(row["rhat"] is not None for row in record["components"])
+
+
+def test_verdicts_are_folded_on_a_terminal_and_whole_in_a_pipe(run, corpus, monkeypatch):
+    options = ["--algorithm", "gibbs", "--chains", 2, "--max-iter", 40, "-o", "g.dcomp", "-q"]
+    assert run("fit", corpus, "-k", 3, *options).code == 0
+    whole = run("diagnose", "g.dcomp").out
+    assert max(map(len, whole.splitlines())) > 80
+    plain = {"width": 80, "force_terminal": True, "highlight": False, "no_color": True}
+    monkeypatch.setattr("dcomp.cli.diagnose.console", lambda: Console(**plain))
+    folded = run("diagnose", "g.dcomp").out
+    assert " ".join(folded.split())[:60] == " ".join(whole.split())[:60]
+    verdict = folded.partition("R-hat  ESS")[0]
+    assert max(map(len, verdict.splitlines())) <= 80
 
 
 def test_other_documents_have_no_residual(run, fitted, tmp_path):
