@@ -6,6 +6,13 @@ README, command line, error messages and tests all read it here, so it cannot dr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
 from dcomp import _core
 from dcomp.errors import UnsupportedCombination
 from dcomp.inference import ALGORITHMS, Algorithm
@@ -36,16 +43,121 @@ def supported() -> dict[str, tuple[str, ...]]:
     return {key: tuple(names) for key, names in cells.items()}
 
 
-def model_key(name: str) -> str:
-    """The short key of a model, from its short or long name in any case.
+@dataclass(frozen=True)
+class NamedModel:
+    """What a name means: a model and, where the name says more, how it is fitted.
 
-    >>> model_key("gamma-poisson")
-    'GP'
+    settings are priors that the name implies; algorithms those that keep its meaning, the default
+    first, and options those of the default.
     """
-    for key, cls in MODELS.items():
-        if name.lower() in (key.lower(), cls.long_name):
-            return key
-    raise UnsupportedCombination(f"there is no model {name!r}; {_what_exists()}")
+
+    name: str
+    key: str
+    algorithms: tuple[str, ...] = ()  # none: any that the model has
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def algorithm(self, given: str | Algorithm = "auto") -> str | Algorithm:
+        """The algorithm that was given, or the name's own; an error if they contradict."""
+        if not self.algorithms:
+            return given
+        chosen = given if isinstance(given, str) else given.name
+        if chosen not in ("auto", *self.algorithms):
+            raise UnsupportedCombination(
+                f"{self.name} is model {self.key} by {' or '.join(self.algorithms)}; leave out "
+                f"algorithm={chosen!r}, or give model={self.key!r}"
+            )
+        if given in ("auto", self.algorithms[0]):
+            built: Algorithm = ALGORITHMS[self.algorithms[0]](**self.options)
+            return built
+        return given
+
+    def priors(self, **given: Any) -> dict[str, Any]:
+        """The priors that were given, with those that the name implies; an error if they
+        contradict. "auto" contradicts nothing, nor does the default of γ.
+
+        >>> named_model("nmf").priors(alpha="auto", beta="auto", gamma=0.5)
+        {'alpha': 1.0, 'beta': 0.0, 'gamma': 1.0}
+        """
+        for prior, value in self.settings.items():
+            usual = ("auto", value, *([USUAL_GAMMA] if prior == "gamma" else []))
+            if not any(np.array_equal(given[prior], allowed) for allowed in usual):
+                raise UnsupportedCombination(
+                    f"{self.name} has no priors: leave out {prior}=, or give model={self.key!r}; "
+                    f"got {prior} = {given[prior]}"
+                )
+        return given | dict(self.settings)
+
+
+USUAL_GAMMA = 0.5  # of DCA, where the user said nothing
+# Other names of the models, as the fields that know them say it (docs/notation.md).
+ALIASES = {
+    "DM": (
+        "lda",
+        "latent-dirichlet-allocation",
+        "mpca",
+        "multinomial-pca",
+        "gom",
+        "grade-of-membership",
+        "admixture",
+    ),
+    "GP": ("gap",),
+    "LN": ("ctm",),
+    "ST": ("hpam",),
+}
+_FLAT: Any = {"alpha": 1.0, "gamma": 1.0}
+_PLSA: Any = {
+    "key": "DM",
+    "algorithms": ("map", "tempered-em"),
+    "options": {"loadings": "map", "max_inner": 3},
+    "settings": _FLAT,
+}
+# Names that are a model by an algorithm without priors: those of dcomp.PLSA and dcomp.NMF.
+FACTORISATIONS = {
+    "plsa": _PLSA,
+    "plsi": _PLSA,
+    "aspect-model": _PLSA,
+    "nmf": {"key": "GP", "algorithms": ("ml",), "settings": _FLAT | {"beta": 0.0}},
+}
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """All names of a model, in small letters: its key, its long name, and what else it is called.
+
+    >>> names_of("GP")
+    ('gp', 'gamma-poisson', 'gap')
+    """
+    return key.lower(), MODELS[key].long_name, *ALIASES.get(key, ())
+
+
+def named_model(name: str) -> NamedModel:
+    """What a name means, in any case: a key, a long name, or one that a field knows a model by.
+
+    >>> named_model("gap").key, named_model("Multinomial PCA").key
+    ('GP', 'DM')
+    >>> plsa = named_model("plsa")
+    >>> plsa.key, plsa.algorithms[0], plsa.settings
+    ('DM', 'map', {'alpha': 1.0, 'gamma': 1.0})
+    """
+    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    for key in MODELS:
+        if plain in names_of(key):
+            return NamedModel(plain, key)
+    if plain in FACTORISATIONS:
+        return NamedModel(plain, **FACTORISATIONS[plain])
+    known = [known for key in MODELS for known in names_of(key)]
+    near = get_close_matches(plain, [*known, *FACTORISATIONS], n=1)
+    hint = f", the nearest name is {near[0]!r}" if near else ""
+    raise UnsupportedCombination(f"there is no model {name!r}{hint}; {_what_exists()}")
+
+
+def model_key(name: str) -> str:
+    """The short key of a model, from any of its names.
+
+    >>> model_key("gamma-poisson"), model_key("LDA")
+    ('GP', 'DM')
+    """
+    return named_model(name).key
 
 
 def algorithm_name(model: str, algorithm: str = "auto") -> str:

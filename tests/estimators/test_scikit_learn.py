@@ -249,3 +249,14 @@ def test_an_unobserved_block_is_not_evidence():
     bad[7, 0] = 0
     with pytest.raises(dcomp.InvalidCounts, match=r"exposure 0 .* must hold no counts"):
         dcomp.GaP(2, blocks=blocks, exposure=bad, verbose=0).fit(W)
+
+
+@pytest.mark.parametrize("blocks", [["x", "x", "y", "y"], [101, 101, 205, 205]])
+def test_new_rows_of_a_frame_with_blocks(blocks):
+    pd = pytest.importorskip("pandas")
+    W = np.random.default_rng(0).poisson(3.0, (8, 4))
+    frame = pd.DataFrame(W, columns=["a", "b", "c", "d"])
+    model = dcomp.DCA(2, alpha=0.5, blocks=blocks, verbose=0).fit(frame)
+    assert model.fit_.features.block_names == tuple(map(str, dict.fromkeys(blocks)))
+    plain = dcomp.DCA(2, alpha=0.5, blocks=blocks, verbose=0).fit(W)
+    np.testing.assert_array_equal(model.transform(frame), plain.transform(W))

@@ -143,3 +143,10 @@ def test_an_empty_corpus_is_one():
 def test_a_wrong_size_is_refused(key, size):
     with pytest.raises(InvalidParameter, match="size must"):
         simulate(build(key), FEATURES, size, np.random.default_rng(0))
+
+
+def test_simulated_counts_keep_their_feature_space():
+    features = FeatureSpace.build(4, ["yea", "nay", "yea", "nay"], ["RC1", "RC1", "RC2", "RC2"])
+    model = MODELS["DM"].build(2)
+    counts, *_ = model.simulate(features, np.full(3, 5), np.random.default_rng(0))
+    assert counts.features == features

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dcomp.cli.wording import in_shell_words
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dcomp.data import Counts
+    from dcomp.data import Counts, FeatureSpace
     from dcomp.result import Fit
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -50,12 +52,24 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=wide)
 
 
+def usual_gamma(algorithm: str, n_blocks: int = 1) -> float:
+    """γ where the user said nothing: as for LDA on text, Jeffreys' prior where features come in
+    blocks, and 1, no prior, for the algorithms that take none.
+
+    >>> usual_gamma("mean-field"), usual_gamma("gibbs", n_blocks=3), usual_gamma("ml", n_blocks=3)
+    (0.05, 0.5, 1.0)
+    """
+    if algorithm in ("ml", "tempered-em"):
+        return 1.0
+    return 0.05 if n_blocks == 1 else 0.5
+
+
 @contextmanager
 def one_line_warnings() -> Iterator[None]:
     """Warnings inside the block come out as single lines on stderr."""
 
     def show(message: Warning | str, *rest: Any, **options: Any) -> None:
-        say(f"warning: {message}")
+        say(f"warning: {in_shell_words(message)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -106,19 +120,6 @@ class Source:
             counts = counts.drop_rare(self.min_count, self.min_docs)
         return counts
 
-    def arguments(self) -> list[str]:
-        """The same source as the user would type it."""
-        words = [str(self.path)]
-        for name, value, default in (
-            ("--format", self.format, None),
-            ("--vocab", self.vocab, None),
-            ("--blocks", self.blocks, None),
-            ("--min-count", self.min_count, 1),
-            ("--min-docs", self.min_docs, 1),
-        ):
-            words += [name, str(value)] if value != default else []
-        return words
-
 
 def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
@@ -128,7 +129,7 @@ def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     tokens, space = counts.n_tokens, fit.features
     if space.n_blocks > 1 and counts.features.n_blocks == 1:
         # Files carry no blocks: match by name alone, then put the fit's blocks back.
-        flat = FeatureSpace.build(space.n_features, space.names)
+        flat = FeatureSpace.build(space.n_features, _names_in_file(space, counts.features))
         aligned, dropped = counts.aligned_to(flat)
         counts = aligned.with_features(space)
     else:
@@ -140,3 +141,13 @@ def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
             "the fit does not know their features"
         )
     return counts, dropped
+
+
+def _names_in_file(space: FeatureSpace, of_file: FeatureSpace) -> tuple[str, ...] | None:
+    """What a file without blocks calls the features of a blocked space: block=feature where it
+    says so, or where the names alone would not tell them apart."""
+    names, labels = space.names, space.labels
+    if names is None or labels is None:
+        return None
+    says_so = not set(labels).isdisjoint(of_file.names or ())
+    return labels if says_so or len(set(names)) < len(names) else names

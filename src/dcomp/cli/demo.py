@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from dcomp.cli.common import check_output, console, one_line_warnings
+from dcomp.cli.common import check_output, console, one_line_warnings, usual_gamma
 from dcomp.cli.options import ALGORITHM_NAMES, MODEL_NAMES, Force, Jobs, Seed
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def demo(
     from dcomp import registry
 
     key = registry.model_key(model)
-    name = registry.algorithm_name(key, algorithm)
+    registry.algorithm_name(key, algorithm)
     if output is not None:
         check_output(output, force=force)
     from dcomp.data import docstrings, train_test
@@ -59,7 +59,7 @@ def demo(
         f"words, {counts.n_tokens:,} tokens; {test.n_docs:,} of them held out\n"
     )
     with one_line_warnings():
-        fitted = _fit(train, key, name, k, seed, jobs)
+        fitted = _fit(train, model, algorithm, k, seed, jobs)
     _components(out, fitted)
     _score(out, fitted, train, test, seed, jobs)
     _reading(out, fitted, test, jobs)
@@ -71,15 +71,20 @@ def demo(
     _next(out, output)
 
 
-def _fit(train: Counts, key: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
-    from dcomp.estimators import DCA
+def _fit(train: Counts, model: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
+    from dcomp import registry
+    from dcomp.estimators import DCA, StructuredDCA
 
-    estimator = DCA(k, model=key, algorithm=algorithm, gamma=0.05, random_state=seed, n_jobs=jobs)
-    return estimator.fit(train).fit_
+    named = registry.named_model(model)
+    gamma = named.settings.get("gamma", usual_gamma(algorithm))
+    common: Any = {"algorithm": algorithm, "gamma": gamma, "random_state": seed, "n_jobs": jobs}
+    if named.key == "ST":  # one chain: a first look, in seconds
+        return StructuredDCA(k, n_chains=1, **common).fit(train).fit_
+    return DCA(k, model=model, **common).fit(train).fit_
 
 
 def _components(out: Console, fitted: Fit) -> None:
-    from dcomp.cli.show import component_table, priors
+    from dcomp.cli.show import component_table, n_components
 
     packages = np.array([name.partition(".")[0] for name in fitted.doc_ids or ()])
     words = fitted.expected_counts.astype(np.float64)
@@ -90,24 +95,32 @@ def _components(out: Console, fitted: Fit) -> None:
     }
     seconds = float(fitted.history["seconds"].sum())
     out.print(
-        f"{fitted.model.key}, {fitted.n_components} components, {fitted.algorithm.name}: "
+        f"{fitted.model.key}, {n_components(fitted)}, {fitted.algorithm.name}: "
         f"{fitted.n_sweeps} sweeps in {seconds:.1f} s, {fitted.reason}"
         + (" (approximate: parallel token sampling)" if fitted.is_approximate else "")
     )
     out.print(component_table(fitted, 8, shares))
-    learned = priors(fitted)
-    if "rho" in learned:
+    _prior(out, fitted)
+
+
+def _prior(out: Console, fitted: Fit) -> None:
+    """What the priors say of the corpus, in a sentence or a tree."""
+    from dcomp.cli.show import has_tree, print_tree, priors
+
+    learned = {k: v for k, v in priors(fitted).items() if k in fitted.model.scores.learned}
+    if has_tree(fitted):
+        out.print("The tree, each node with its words and those of all nodes below it:")
+        print_tree(out, fitted, 5)
+        out.print()
+    elif "rho" in learned:
         absent = 100 * learned["rho"].mean()
         out.print(f"By the learned prior rho a component is absent from {absent:.0f} % of them.")
-        return
-    if "Sigma0" in learned:
+    elif "Sigma0" in learned:
         _correlations(out, fitted)
-        return
-    alpha = learned["alpha"]
-    out.print(
-        f"The learned prior alpha sums to {alpha.sum():.2f}: "
-        + ("a docstring has few themes." if alpha.sum() < 1 else "a docstring has many themes.")
-    )
+    elif "alpha" in learned:
+        total = learned["alpha"].sum()
+        many = "few" if total < 1 else "many"
+        out.print(f"The learned prior alpha sums to {total:.2f}: a docstring has {many} themes.")
 
 
 def _correlations(out: Console, fitted: Fit) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from dcomp.cli.common import Source, console, counts_for, print_json, say
 from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
+from dcomp.cli.wording import in_shell_words
 
 if TYPE_CHECKING:
     from dcomp.evaluate import (
@@ -70,13 +71,13 @@ def diagnose(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a fit: has it come to rest, and what are its components worth?
+    """Judge a fit, and what its components are worth.
 
-    First the verdict: converged, not converged or cannot tell, and why. For samplers R-hat and
-    effective sample sizes follow, of quantities that do not depend on how components are
-    numbered. Per component: coherence (whether its top features appear together in INPUT),
-    exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws were
-    kept, and for GP and CGP the shape of the gamma distribution that its scores follow.
+    Has it come to rest? First the verdict: converged, not converged or cannot tell, and why. For
+    samplers R-hat and effective sample sizes follow, of quantities that do not depend on how
+    components are numbered. Per component: coherence (whether its top features appear together in
+    INPUT), exclusivity (whether they are its own, at most 1), R-hat of its loadings where draws
+    were kept, and for GP and CGP the shape of the gamma distribution that its scores follow.
     Then the correlations between components, for a tree of several chains the edges that the
     others found too, and the most unusual documents of INPUT.
 
@@ -114,7 +115,7 @@ def diagnose(
         _edges(fitted, quiet),
     )
     if as_json:
-        print_json(_record(fitted, found, outliers))
+        print_json(_record(fitted, found, top, outliers))
     else:
         _show(fitted, found, top, outliers)
 
@@ -127,7 +128,7 @@ def _independence(fitted: Fit, quiet: bool) -> Independence | None:
         return independence(fitted)
     except DcompError as error:  # one component, or none that varies: the rest is worth showing
         if not quiet:
-            say(f"note: {error}")
+            say(f"note: {in_shell_words(error)}")
         return None
 
 
@@ -141,14 +142,15 @@ def _edges(fitted: Fit, quiet: bool) -> EdgeStability | None:
         return edge_stability(fitted)
     except InvalidParameter as error:  # an interrupt has left one whole chain
         if not quiet:
-            say(f"note: {error}")
+            say(f"note: {in_shell_words(error)}")
         return None
 
 
 def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
     from dcomp.cli.show import component_table
 
-    print(found.diagnostics)
+    out = console()
+    out.print(in_shell_words(found.diagnostics), soft_wrap=not out.is_terminal)
     more = {"exclusive": [f"{value:.2f}" for value in found.exclusivity]}
     if found.coherence is not None:
         more = {"coherence": [f"{v:.3f}" for v in found.coherence.values]} | more
@@ -156,11 +158,12 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         more["R-hat"] = [f"{value:.2f}" for value in found.diagnostics.component_rhat]
     if found.shapes is not None:
         more["shape"] = [f"{value:.2f}" for value in found.shapes.shape]
-    console().print(component_table(fitted, top, more))
+    out.print(component_table(fitted, top, more))
     if found.coherence is not None:
         print(str(found.coherence).splitlines()[0])
     if found.independence is not None:
-        print(f"correlation of components, {found.independence}")
+        words = f"correlation of components, {found.independence}"
+        out.print(words, soft_wrap=not out.is_terminal)
     if found.edges is not None:
         print(f"edges, {found.edges}")
     if found.outliers is not None:
@@ -168,14 +171,13 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         print(found.outliers.top(n_outliers))
 
 
-def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
-    judged = found.diagnostics
-    coherence, rhats = found.coherence, judged.component_rhat
+def _record(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> dict[str, Any]:
+    judged, coherence = found.diagnostics, found.coherence
     return {
         "verdict": judged.verdict,
         "converged": judged.converged,
-        "reasons": judged.reasons,
-        "remarks": judged.remarks,
+        "reasons": [in_shell_words(reason) for reason in judged.reasons],
+        "remarks": [in_shell_words(remark) for remark in judged.remarks],
         "chains": judged.n_chains,
         "sweeps": judged.n_sweeps,
         "change": judged.change,
@@ -202,19 +204,30 @@ def _record(fitted: Fit, found: _Findings, n_outliers: int) -> dict[str, Any]:
             "windows": coherence.n_windows,
         },
         "correlation": _box(found.independence),
-        "components": [
-            {
-                "component": k,
-                "exclusivity": float(found.exclusivity[k]),
-                "coherence": None if coherence is None else float(coherence.values[k]),
-                "rhat": None if rhats is None else float(rhats[k]),
-                "score_shape": None if found.shapes is None else float(found.shapes.shape[k]),
-            }
-            for k in range(fitted.n_components)
-        ],
+        "components": _components(fitted, found, top),
         "edges": _edge_record(found.edges),
         "outliers": _unusual(found.outliers, n_outliers),
     }
+
+
+def _components(fitted: Fit, found: _Findings, top: int) -> list[dict[str, Any]]:
+    """What the table shows of each component."""
+    from dcomp.cli.show import shares, top_features
+
+    coherence, rhats = found.coherence, found.diagnostics.component_rhat
+    features, part = top_features(fitted, top), shares(fitted)
+    return [
+        {
+            "component": k,
+            "share": float(part[k]),
+            "exclusivity": float(found.exclusivity[k]),
+            "coherence": None if coherence is None else float(coherence.values[k]),
+            "rhat": None if rhats is None else float(rhats[k]),
+            "score_shape": None if found.shapes is None else float(found.shapes.shape[k]),
+            "features": list(features[k]),
+        }
+        for k in range(fitted.n_components)
+    ]
 
 
 def _box(independence: Independence | None) -> dict[str, float] | None:
@@ -234,6 +247,8 @@ def _edge_record(edges: EdgeStability | None) -> dict[str, Any] | None:
         "in_all": edges.in_all,
         "in_none": edges.in_none,
         "behind": edges.behind,
+        "edges_of_others": edges.n_edges,
+        "chains_left_out": edges.left_out,
         "warning": edges.warning,
         "edges": [asdict(edge) for edge in edges.edges],
         "nodes": [asdict(node) for node in edges.nodes],

@@ -111,8 +111,10 @@ def _lines(score: HeldOut, bound: float | None, options: dict[str, Any]) -> list
     how = f"document completion, {options.get('fraction', 0):g} of the tokens seen"
     if "particles" in options:
         how = f"left to right, {options['particles']} particles"
+    digits = 3 if score.perplexity < 10 else 1  # of votes it is below 2
     lines = [
-        f"perplexity      {score.perplexity:.1f} {_error(score.perplexity_error, 1)} ({how})",
+        f"perplexity      {score.perplexity:.{digits}f} "
+        f"{_error(score.perplexity_error, digits)} ({how})",
         f"log-likelihood  {score.log_likelihood:.4f} {_error(score.standard_error, 4)} per token",
         f"predicted       {score.n_tokens:,} tokens of {score.n_docs:,} documents",
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +24,7 @@ from dcomp.cli.options import (
     Quiet,
     Vocab,
 )
+from dcomp.cli.resume import resume_command
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
@@ -37,6 +37,7 @@ def _option(*names: str, help: str, metavar: str | None = None, default: Any = F
 
 
 def fit(
+    context: typer.Context,
     input: Input,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Number of components.", show_default="10")
@@ -313,13 +314,10 @@ def fit(
     elif not quiet:
         _print(fitted, counts, target, top)
     if was_interrupted(fitted, chains or 1, max_iter):
-        command = ["dcomp", "fit", *source.arguments(), "--resume", str(target)]
-        extra = ["--max-iter", str(max_iter)] if max_iter != 200 else []
-        extra += ["--tol", f"{tol:g}"] if tol != 1e-4 else []
-        extra += ["--draw-budget", draw_budget] if draw_budget != DRAW_BUDGET else []
         begun = f" (the best of {len(fitted.chains)} chains begun)" if fitted.chains else ""
         say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
-        say(f"to go on: {shlex.join(command + extra)}")
+        settled = (*Settings.__dataclass_fields__, "output", "resume", "force")
+        say(f"to go on: {resume_command(context, target, settled)}")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -344,17 +342,13 @@ def default_output(source: Path) -> Path:
 
 
 def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
-    from dcomp.cli.show import component_table, summary_lines
+    from dcomp.cli.show import component_table, has_tree, print_tree, summary_lines
 
     out = console()
     for line in summary_lines(fitted, counts):
         out.print(line)
-    nodes = fitted.model.scores.nodes
-    if nodes is not None and nodes.edges and nodes.parents is not None:
-        from dcomp.evaluate import Hierarchy
-
-        text = Hierarchy.of(fitted, n=top).text()
-        out.print(text, soft_wrap=True, highlight=False, markup=False)
+    if has_tree(fitted):
+        print_tree(out, fitted, top)
     else:
         out.print(component_table(fitted, top))
     out.print(f"saved in {target}", soft_wrap=True)

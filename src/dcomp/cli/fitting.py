@@ -56,8 +56,10 @@ class Settings:
             )
         if self.draws_of is not None and self.draws is None:
             raise InvalidParameter("--draws-of has no effect without --draws")
-        key = registry.model_key(self.model or "DM")
+        named = registry.named_model(self.model or "DM")
+        key = named.key
         registry.algorithm_name(key, self.algorithm or "auto")
+        named.algorithm(self.algorithm or "auto")
         for name, models in _OF_HIERARCHIES.items():
             if getattr(self, name) is not None and key not in models:
                 of = " and ".join(models)
@@ -177,7 +179,8 @@ def _parts(
     usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
     if settings.algorithm in ("ml", "tempered-em"):
         usual_gamma = 1.0  # no prior
-    key = registry.model_key(settings.model or "DM")
+    named = registry.named_model(settings.model or "DM")
+    key, usual_gamma = named.key, named.settings.get("gamma", usual_gamma)
     if key == "TM":
         return _tree_parts(counts, settings, max_iter, usual_gamma)
     if key == "ST":
@@ -191,16 +194,17 @@ def _parts(
         rho=number_or_word(settings.rho, "auto"),
         gamma=number_or_word(settings.gamma, usual_gamma),
         shrinkage=number_or_word(settings.shrinkage, None),
-        algorithm=settings.algorithm or "auto",
+        algorithm=named.algorithm(settings.algorithm or "auto"),
     )
     return model, _algorithm(model, settings, max_iter)
 
 
 def _algorithm(model: Any, settings: Settings, max_iter: int) -> Any:
-    from dcomp import validation
+    from dcomp import registry, validation
 
+    named = registry.named_model(settings.model or "DM")
     return validation.resolve_algorithm(
-        settings.algorithm or "auto",
+        named.algorithm(settings.algorithm or "auto"),
         model,
         loadings=settings.loadings,
         burn_in=settings.burn_in,

@@ -22,6 +22,7 @@ from dcomp.cli.fit import fit
 from dcomp.cli.models import models
 from dcomp.cli.select import select
 from dcomp.cli.transform import transform
+from dcomp.cli.wording import in_shell_words, speak_for
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -52,6 +53,7 @@ def dcomp(
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(2)
+    speak_for(context.command, context.invoked_subcommand)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,7 +95,9 @@ def explain(error: Exception) -> str:
         text = f"{usage()} (see {place} --help)"
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    elif isinstance(error, DcompError | OSError):
+    elif isinstance(error, DcompError):
+        text = in_shell_words(error)
+    elif isinstance(error, OSError):
         text = str(error)
     elif isinstance(error, MemoryError):
         text = "not enough memory"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dcomp.cli.common import console, print_json
+import textwrap
+from collections.abc import Sequence
+
+from dcomp.cli.common import print_json
 from dcomp.cli.options import Json
 
 
@@ -15,7 +18,6 @@ def models(as_json: Json = False) -> None:
       dcomp models --json
     """
     from dcomp import registry
-    from dcomp.inference import ALGORITHMS
     from dcomp.models import MODELS
 
     cells = registry.supported()
@@ -24,19 +26,54 @@ def models(as_json: Json = False) -> None:
             {
                 "model": key,
                 "name": MODELS[key].long_name,
+                "also_called": list(registry.ALIASES.get(key, ())),
                 "algorithms": list(names),
                 "default": registry.algorithm_name(key),
                 "exposure": bool(MODELS[key].has_exposure),  # of ST, what its leaves may have
             }
             for key, names in cells.items()
         ]
-        print_json({"models": rows})
+        meant = {name: registry.named_model(name) for name in registry.FACTORISATIONS}
+        names = {
+            name: {"model": named.key, "algorithms": named.algorithms, "priors": named.settings}
+            for name, named in meant.items()
+        }
+        print_json({"models": rows, "without_priors": names})
         return
-    from rich import box
-    from rich.table import Table
+    print("\n".join(_lines()))
 
-    table = Table("model", "name", *ALGORITHMS, box=box.SIMPLE_HEAD, pad_edge=False)
-    for key, names in cells.items():
-        marks = ["yes" if name in names else "–" for name in ALGORITHMS]
-        table.add_row(key, MODELS[key].long_name, *marks)
-    console().print(table)
+
+def _lines() -> list[str]:
+    """Two tables that fit a terminal of 80 columns: what models are called, and what fits them."""
+    from dcomp import registry
+    from dcomp.inference import ALGORITHMS
+    from dcomp.models import MODELS
+
+    cells = registry.supported()
+    wide = max(len(MODELS[key].long_name) for key in cells)
+    lines = [f"model  {'name':<{wide}}  also called"]
+    for key in cells:
+        known = _folded(registry.ALIASES.get(key, ()), 78 - wide - 9)
+        lines.append(f"{key:<5}  {MODELS[key].long_name:<{wide}}  {known[0]}".rstrip())
+        lines += [" " * (wide + 9) + more for more in known[1:]]
+    meanings: dict[str, list[str]] = {}
+    for name in registry.FACTORISATIONS:
+        meant = registry.named_model(name)
+        by = f"{meant.key} without priors, by {' or '.join(meant.algorithms)}"
+        meanings.setdefault(by, []).append(name)
+    lines += ["", *(f"{', '.join(names)}: {meaning}" for meaning, names in meanings.items())]
+    width = max(map(len, ALGORITHMS))
+    lines += ["", f"{'algorithm':<{width}}" + "".join(f"{key:>6}" for key in cells)]
+    usual = {key: registry.algorithm_name(key) for key in cells}
+    for name in ALGORITHMS:
+        marks = [
+            "auto" if name == usual[key] else "yes" if name in names else "-"
+            for key, names in cells.items()
+        ]
+        lines.append(f"{name:<{width}}" + "".join(f"{mark:>6}" for mark in marks))
+    return [*lines, "", "auto: what fits the model unless --algorithm says otherwise"]
+
+
+def _folded(names: Sequence[str], width: int) -> list[str]:
+    """Names with commas between, in lines of at most this width."""
+    return textwrap.wrap(", ".join(names), width, break_on_hyphens=False) or [""]

@@ -14,7 +14,7 @@ from dcomp.inference.keep import KINDS as KINDS
 from dcomp.models import MODELS
 
 # Names come from the registry, so that no help text promises what is not there.
-MODEL_NAMES = ", ".join(registry.supported())
+MODEL_NAMES = ", ".join(registry.supported()) + " or a name such as lda, gap, ctm, plsa, nmf"
 ALGORITHM_NAMES = ", ".join(ALGORITHMS)
 WITH_EXPOSURE = " and ".join(key for key, model in MODELS.items() if model.has_exposure)
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcomp.cli.common import Source, check_output, console, one_line_warnings, print_json, say
+from dcomp.cli.common import (
+    Source,
+    check_output,
+    console,
+    one_line_warnings,
+    print_json,
+    say,
+    usual_gamma,
+)
 from dcomp.cli.fitting import number_or_word
 from dcomp.cli.options import (
     ALGORITHM_NAMES,
@@ -91,25 +99,28 @@ def select(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Choose the number of components: held-out score, evidence, coherence, stability.
+    """Choose the number of components.
 
-    For each K several chains are fitted, each without some of the documents and scored on those.
-    The smallest K whose score is within one standard error of the best is recommended, and words
-    say how sure that is.
+    Shown are held-out score, evidence, coherence and stability. For each K several chains are
+    fitted, each without some of the documents and scored on those. The smallest K whose score is
+    within one standard error of the best is recommended, and words say how sure that is.
 
     \b
     Example:
       dcomp select corpus.jsonl -k 5,10,20,50 --min-docs 5
       dcomp select corpus.jsonl -k 4-10 --keep chains --plot select.png
     """
+    from dcomp import registry
     from dcomp.evaluate import select_components
 
     numbers = read_ks(ks)
     wanted = _evidence(evidence)
     if plot is not None:
         check_output(plot, force=force, inputs=(input,))
+        _check_picture(plot)
     counts = Source(input, format, vocab, min_count, min_docs, blocks).read()
-    usual_gamma = 0.05 if counts.features.n_blocks == 1 else 0.5
+    named = registry.named_model(model)
+    plain_gamma = named.settings.get("gamma", usual_gamma(algorithm, counts.features.n_blocks))
     try:
         with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:
             selection = select_components(
@@ -120,7 +131,7 @@ def select(
                 alpha=number_or_word(alpha, "auto"),
                 beta=number_or_word(beta, "auto"),
                 rho=number_or_word(rho, "auto"),
-                gamma=number_or_word(gamma, usual_gamma),
+                gamma=number_or_word(gamma, plain_gamma),
                 exposure=exposure,
                 n_chains=chains,
                 n_starts=starts,
@@ -190,6 +201,16 @@ def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("chains", total=total)
         yield lambda done, _: bar.update(task, completed=done)
+
+
+def _check_picture(path: Path) -> None:
+    """An error now, rather than after the work, for a picture that cannot be drawn."""
+    from dcomp.errors import InvalidParameter
+    from dcomp.evaluate.plotting import axes_or_new
+
+    known = axes_or_new().figure.canvas.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in known:
+        raise InvalidParameter(f"--plot must end in .png, .svg or .pdf; got {str(path)!r}")
 
 
 def _draw(selection: Selection, path: Path) -> None:

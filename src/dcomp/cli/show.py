@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from dcomp.data import Counts
@@ -16,16 +17,13 @@ if TYPE_CHECKING:
 
 
 def top_features(fit: Fit, n: int) -> TopFeatures:
-    """The heaviest features; with blocks they are called block=feature."""
-    from dcomp.data import FeatureSpace
-    from dcomp.result import TopFeatures
+    """The heaviest features, as many as there are at most."""
+    return fit.top_features(min(n, fit.features.n_features))
 
-    space = fit.features
-    if space.n_blocks > 1:
-        blocks = [space.block_name(g) for g in space.blocks.tolist()]
-        names = [f"{block}={space.name(j)}" for j, block in enumerate(blocks)]
-        space = FeatureSpace(tuple(names), np.zeros(space.n_features, np.int32))
-    return TopFeatures.build(fit.Theta, space, min(n, space.n_features), None)
+
+def n_components(fit: Fit) -> str:
+    """How many there are, in words."""
+    return f"{fit.n_components:,} component{'s' * (fit.n_components != 1)}"
 
 
 def shares(fit: Fit) -> FloatArray:
@@ -52,6 +50,22 @@ def component_table(fit: Fit, n: int, more: Mapping[str, Sequence[str]] | None =
     return table
 
 
+def has_tree(fit: Fit) -> bool:
+    """Whether the components of a fit are nodes of a tree, which then says more than a table."""
+    nodes = fit.model.scores.nodes
+    return nodes is not None and bool(nodes.edges) and nodes.parents is not None
+
+
+def print_tree(out: Console, fit: Fit, n: int) -> None:
+    """The tree with n features of each node: on a terminal in lines that are cut, since a tree of
+    folded lines cannot be read; whole elsewhere."""
+    from dcomp.evaluate import Hierarchy
+
+    for line in Hierarchy.of(fit, n=n).text().splitlines():
+        cut = out.is_terminal and len(line) > out.width
+        out.print(line[: out.width - 1] + "…" if cut else line, soft_wrap=True)
+
+
 def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     """What was fitted, how it ended, and the priors."""
     empty = fit.provenance.n_empty_docs
@@ -60,7 +74,7 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     lines = [
         f"{counts.n_docs:,} documents{f' ({empty:,} empty)' if empty else ''}, "
         f"{counts.n_features:,} features, {counts.n_tokens:,} tokens",
-        f"{fit.model.key}, {fit.n_components} components, {fit.algorithm.name}: "
+        f"{fit.model.key}, {n_components(fit)}, {fit.algorithm.name}: "
         f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
         _objective(fit, tokens),
     ]

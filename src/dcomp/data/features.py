@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +33,8 @@ class FeatureSpace:
     >>> space = FeatureSpace.build(3, ["red", "blue", "red"], blocks=["title", "title", "body"])
     >>> space.n_features, space.n_blocks, space.block_names
     (3, 2, ('title', 'body'))
-    >>> space.name(1)
-    'blue'
+    >>> space.name(1), space.name(2)
+    ('title=blue', 'body=red')
     """
 
     names: tuple[str, ...] | None
@@ -54,9 +55,10 @@ class FeatureSpace:
             return
         if self.blocks.min() < 0 or not np.bincount(self.blocks).all():
             raise InvalidParameter("blocks must use every number from 0 to the largest one")
-        if self.block_names is not None and len(self.block_names) != self.n_blocks:
+        n_blocks = int(self.blocks.max()) + 1
+        if self.block_names is not None and len(self.block_names) != n_blocks:
             raise InvalidParameter(
-                f"block_names must hold one name per block: {self.n_blocks} blocks, "
+                f"block_names must hold one name per block: {n_blocks} blocks, "
                 f"{len(self.block_names)} names"
             )
 
@@ -84,10 +86,12 @@ class FeatureSpace:
         names: Iterable[object] | None = None,
         blocks: Iterable[Hashable] | ArrayLike | None = None,
     ) -> FeatureSpace:
-        """Make a feature space; block ids are any hashables, numbered by first appearance.
+        """Make a feature space; block ids are any hashables, numbered by first appearance and
+        known by their text.
 
-        >>> FeatureSpace.build(3, blocks=[7, 7, 2]).blocks.tolist()
-        [0, 0, 1]
+        >>> space = FeatureSpace.build(3, blocks=[7, 7, 2])
+        >>> space.blocks.tolist(), space.block_names
+        ([0, 0, 1], ('7', '2'))
         """
         if isinstance(names, str):
             raise InvalidParameter(f"feature names must be a sequence of names; found {names!r}")
@@ -117,15 +121,50 @@ class FeatureSpace:
         >>> FeatureSpace.build(4).n_blocks
         1
         """
+        if self.block_names is not None:
+            return len(self.block_names)
         return int(self.blocks.max()) + 1 if self.blocks.size else 0
 
     def name(self, j: int) -> str:
-        """Give the name of feature `j`, or "feature j" where features have no names.
+        """Give the name of feature `j`, or "feature j" where features have no names; with several
+        blocks it is block=feature, since a name may be in each of them.
 
         >>> FeatureSpace.build(2).name(1)
         'feature 1'
+        >>> FeatureSpace.build(2, ["nay", "nay"], ["RC5", "RC6"]).name(1)
+        'RC6=nay'
         """
-        return f"feature {j}" if self.names is None else self.names[j]
+        name = f"feature {j}" if self.names is None else self.names[j]
+        if self.n_blocks <= 1:
+            return name
+        block = self.block_name(int(self.blocks[j])) + "="
+        # The columns of a file are often called so already.
+        return name if name.startswith(block) else block + name
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """The names of all features as `name` gives them; None where they have none.
+
+        >>> FeatureSpace.build(2, ["nay", "nay"], ["RC5", "RC6"]).labels
+        ('RC5=nay', 'RC6=nay')
+        """
+        if self.names is None or self.n_blocks <= 1:
+            return self.names
+        return tuple(self.name(j) for j in range(self.n_features))
+
+    def numbers_by_name(self) -> dict[str, int]:
+        """Give the number of each feature by its name, as `name` gives it; with blocks also by the
+        name alone where one block only has it.
+
+        >>> FeatureSpace.build(3, ["nay", "nay", "yea"], ["RC5", "RC6", "RC6"]).numbers_by_name()
+        {'yea': 2, 'RC5=nay': 0, 'RC6=nay': 1, 'RC6=yea': 2}
+        """
+        often = Counter(self.names or ())
+        alone = {name: j for j, name in enumerate(self.names or ()) if often[name] == 1}
+        one = self.n_blocks <= 1  # asked once: it looks at all features
+        unnamed = (f"feature {j}" if one else self.name(j) for j in range(self.n_features))
+        labels = self.labels or unnamed
+        return alone | {name: j for j, name in enumerate(labels)}
 
     def block_name(self, g: int) -> str:
         """Give the name of block `g`, or its number as text.
@@ -134,6 +173,36 @@ class FeatureSpace:
         'b'
         """
         return str(g) if self.block_names is None else self.block_names[g]
+
+    def block_number(self, block: int | str) -> int:
+        """Give the number of a block that is named, or numbered from 0.
+
+        >>> FeatureSpace.build(2, blocks=["RC5", "RC6"]).block_number("RC6")
+        1
+        """
+        names = [self.block_name(g) for g in range(self.n_blocks)]
+        if isinstance(block, str) and block in names:
+            return names.index(block)
+        whole = isinstance(block, int | np.integer) and not isinstance(block, bool)
+        if whole and 0 <= int(block) < len(names):
+            return int(block)
+        among = f" or a name of one ({_some(names)})" if self.block_names is not None else ""
+        raise InvalidParameter(
+            f"block must be a number in [0, {self.n_blocks}){among}; got {block!r}"
+        )
+
+    @property
+    def block_ids(self) -> tuple[str, ...] | tuple[int, ...] | None:
+        """The block of each feature, by name or, where blocks have none, by number: what `build`
+        takes to make the same blocks again. None where no blocks were given.
+
+        >>> FeatureSpace.build(3, blocks=[7, 7, 2]).block_ids
+        ('7', '7', '2')
+        """
+        numbers, names = self.blocks.tolist(), self.block_names
+        if names is not None:
+            return tuple(names[g] for g in numbers)
+        return tuple(numbers) if self.n_blocks > 1 else None
 
     def select(self, idx: ArrayLike | slice) -> FeatureSpace:
         """Keep some features, by position or mask; blocks left without a feature disappear.
@@ -155,7 +224,7 @@ class FeatureSpace:
     def positions_in(self, other: FeatureSpace) -> NDArray[np.int32]:
         """Find each feature, by block and name, in another space: its position there, or -1.
 
-        Blocks are matched by name, or by number where neither side names them. Without feature
+        Blocks are matched by name, or by number where a side does not name them. Without feature
         names on both sides, features are matched by position and must be as many.
 
         >>> FeatureSpace.build(2, ["a", "b"]).positions_in(FeatureSpace.build(2, ["b", "c"]))
@@ -163,8 +232,9 @@ class FeatureSpace:
         """
         if self.names is None or other.names is None:
             return self._same_positions(other)
+        own = self._identities(other)
         place = {key: j for j, key in enumerate(other._identities(self))}
-        return np.array([place.get(key, -1) for key in self._identities(other)], np.int32)
+        return np.array([place.get(key, -1) for key in own], np.int32)
 
     def _same_positions(self, other: FeatureSpace) -> NDArray[np.int32]:
         if self.n_features != other.n_features:
@@ -181,13 +251,41 @@ class FeatureSpace:
         if self.n_blocks == other.n_blocks == 1:
             return ((0, name) for name in names)
         if self.block_names is not None and other.block_names is not None:
-            return zip((self.block_names[g] for g in self.blocks.tolist()), names, strict=True)
-        if self.block_names is other.block_names and self.n_blocks == other.n_blocks:
+            if not set(self.block_names) & set(other.block_names):
+                raise InvalidCounts(
+                    "blocks must have names in common on both sides; found "
+                    f"{_some(self.block_names)} and {_some(other.block_names)}"
+                )
+            return zip(self.block_ids or (), names, strict=True)
+        if self.n_blocks == other.n_blocks:
             return zip(self.blocks.tolist(), names, strict=True)
         raise InvalidCounts(
-            "blocks must have names on both sides, or be as many and nameless on both; "
+            "blocks must have names on both sides, or be as many on both; "
             f"found {self.n_blocks} and {other.n_blocks} blocks"
         )
+
+    def difference(self, other: FeatureSpace) -> str | None:
+        """Say in what another space differs: size, names or blocks; None where they are equal.
+
+        >>> FeatureSpace.build(2, ["a", "b"]).difference(FeatureSpace.build(2))
+        'the first has names of features and the second has none'
+        """
+        if self.n_features != other.n_features:
+            return f"the first has {self.n_features} and the second {other.n_features}"
+        for what, mine, theirs in (
+            ("names of features", self.names, other.names),
+            ("blocks of features", self.block_ids, other.block_ids),
+        ):
+            if mine is None or theirs is None:
+                if mine is not theirs:
+                    has = ("has none", f"has {what}")
+                    return f"the first {has[mine is not None]} and the second {has[mine is None]}"
+                continue
+            for j, pair in enumerate(zip(mine, theirs, strict=True)):
+                if pair[0] != pair[1]:
+                    both = f"{pair[0]!r} in the first and {pair[1]!r} in the second"
+                    return f"the {what} differ, at number {j} {both}"
+        return None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FeatureSpace):
@@ -213,7 +311,7 @@ class FeatureSpace:
 
 def _number_blocks(
     blocks: Iterable[Hashable] | ArrayLike,
-) -> tuple[NDArray[np.int32], tuple[str, ...] | None]:
+) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     if isinstance(blocks, str):
         raise InvalidParameter(f"blocks must be a sequence of ids; found {blocks!r}")
     if isinstance(blocks, np.ndarray):
@@ -226,5 +324,13 @@ def _number_blocks(
         codes = [number.setdefault(block, len(number)) for block in ids]
     except TypeError as error:
         raise InvalidParameter(f"blocks must be hashable ids, one per feature: {error}") from None
-    named = any(isinstance(block, str) for block in number)
-    return np.array(codes, np.int32), tuple(str(b) for b in number) if named else None
+    names = tuple(str(block) for block in number)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidParameter(f"blocks must differ in their names; two ids are called {twice!r}")
+    return np.array(codes, np.int32), names
+
+
+def _some(names: Sequence[str], n: int = 3) -> str:
+    """The first few names, and whether there are more."""
+    return ", ".join(map(repr, names[:n])) + (", …" if len(names) > n else "")

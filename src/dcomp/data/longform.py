@@ -50,7 +50,7 @@ def from_columns(
 
     def where(k: int) -> str:
         key = keys[int(columns[k])]
-        feature = key if blocks is None else key[1]
+        feature = key if blocks is None else f"{key[0]}={key[1]}"
         return f"row {k} (document {str(ids[int(rows[k])])!r}, feature {str(feature)!r})"
 
     values = np.ones(rows.size, np.int32) if counts is None else np.asarray(counts)

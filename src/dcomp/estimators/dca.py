@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dcomp import validation
+from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import announce, progress
@@ -36,7 +36,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_components : K, the number of components.
     model : "DM", "GP", "CGP", "LN", "TM" (a complete tree of 7 branches; others by `TreeDCA`), a
-        long name, or a Model object.
+        long name, one that a field knows ("lda", "gap", "ctm"; "plsa" and "nmf" bring their
+        algorithm and no priors, as `PLSA` and `NMF` do), or a Model object.
     algorithm : "auto", "mean-field", "map", "gibbs", "collapsed-gibbs", "laplace", or an Algorithm
         object.
     alpha : all but LN and TM: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
@@ -194,7 +195,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return algorithm
 
     def _algorithm(self) -> str | Algorithm:
-        """As the user named it; a cousin knows its own."""
+        """As the user named it, or as the model's name says; a cousin knows its own."""
+        if isinstance(self.model, str):
+            return registry.named_model(self.model).algorithm(self.algorithm)
         return self.algorithm
 
     def _priors(self) -> dict[str, Any]:
@@ -239,7 +242,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """exp(−score); lower is better."""
         return self.completion(X).perplexity
 
-    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
         """The n features of largest loading in each component."""
         check_is_fitted(self, "fit_")
         return self.fit_.top_features(n, block)
@@ -270,7 +273,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self, X, accept_sparse=True, dtype="numeric", reset=reset, accept_large_sparse=True
         )
         names = getattr(self, "feature_names_in_", None)
-        blocks = self.blocks if reset else self.fit_.features.blocks
+        blocks = self.blocks if reset else self.fit_.features.block_ids
         ids = getattr(X, "index", None)
         ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
         try:

@@ -227,7 +227,7 @@ class NMF(DCA):
         """exp(−score); lower is better."""
         return super().perplexity(X)
 
-    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
         """The n features of largest loading in each component."""
         if not self._is_squared:
             return super().top_features(n, block)
@@ -324,5 +324,5 @@ class NMF(DCA):
                 f"{values.min():g}"
             )
         if isinstance(X, Counts) and reset and X.features.names is not None:
-            self.feature_names_in_ = np.array(X.features.names, dtype=object)
+            self.feature_names_in_ = np.array(X.features.labels, dtype=object)
         return table

@@ -118,7 +118,7 @@ class LSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self, table, accept_sparse=("csr", "csc"), dtype=np.float64, reset=reset
         )
         if isinstance(X, Counts) and reset and X.features.names is not None:
-            self.feature_names_in_ = np.array(X.features.names, dtype=object)
+            self.feature_names_in_ = np.array(X.features.labels, dtype=object)
         return table
 
     def __sklearn_tags__(self) -> Any:

@@ -238,8 +238,8 @@ def _common_features(reference: Any, other: Any) -> FeatureSpace | None:
     spaces = [x.features for x in (reference, other) if isinstance(x, Fit)]
     if len(spaces) == 2 and spaces[0] != spaces[1]:
         raise InvalidParameter(
-            "components must be over the same features in the same order; those of the two fits "
-            f"differ ({spaces[0].n_features} and {spaces[1].n_features})"
+            "components must be over the same features in the same order; of the two fits "
+            f"{spaces[0].difference(spaces[1])}"
         )
     return spaces[0] if spaces else None
 

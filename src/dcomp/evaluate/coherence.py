@@ -72,7 +72,7 @@ def coherence(
     *,
     window: int | str = "auto",
     exact_windows: bool = False,
-    block: int | None = None,
+    block: int | str | None = None,
 ) -> Coherence:
     """Coherence of the `n_top` heaviest features of each component of a fit, or of given lists.
 
@@ -80,7 +80,7 @@ def coherence(
     window: "auto" (see above), "document", or a number of positions in reading order.
     exact_windows: whether a word stays in a sliding window while any copy of it does, which is the
     definition. gensim forgets it as soon as one copy leaves; so does the default, to be equal.
-    block: look at the features of this block only.
+    block: look at the features of this block only, given by its name or number.
 
     Where a pair is in every window, NPMI is 0/0; ε makes −1 of it, here as in gensim.
 
@@ -121,7 +121,7 @@ def coherence(
     )
 
 
-def exclusivity(fit: Fit, n_top: int = 10, *, block: int | None = None) -> FloatArray:
+def exclusivity(fit: Fit, n_top: int = 10, *, block: int | str | None = None) -> FloatArray:
     """How far each component has its top features to itself, (K), between 1/K and 1.
 
     The mean over its `n_top` heaviest features of θ_jk / Σ_k' θ_jk': the probability that such a
@@ -198,7 +198,7 @@ def _as_numbers(topics: Sequence[Any], features: FeatureSpace, n_top: int) -> li
         raise InvalidParameter(f"n_top must be at least 1; got {n_top}")
     if isinstance(topics, str) or not len(topics):
         raise InvalidParameter("topics must be lists of features, one list per component")
-    known = {name: j for j, name in enumerate(features.names or ())}
+    known = features.numbers_by_name()
     return [
         np.array([_number(f, k, known, features) for f in list(topic)[:n_top]], dtype=np.int64)
         for k, topic in enumerate(topics)

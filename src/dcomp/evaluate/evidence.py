@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from dcomp import _core, validation
+from dcomp import _core, registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
@@ -105,6 +105,8 @@ def evidence(
     >>> two.log_evidence > one.log_evidence + 5, one.standard_error < 1e-6
     (True, True)
     """
+    if isinstance(model, str) and registry.named_model(model).settings:
+        raise UnsupportedCombination(f"{model} has no priors, and so no evidence")
     if method not in METHODS:
         raise InvalidParameter(f"method must be 'annealed' or 'harmonic'; got {method!r}")
     n_sweeps = validation.whole_number("n_sweeps", n_sweeps, 2)

@@ -48,8 +48,10 @@ class HeldOut:
         return self.perplexity * self.standard_error
 
     def __str__(self) -> str:
+        digits = 3 if self.perplexity < 10 else 1  # of votes it is below 2
         return (
-            f"held-out perplexity {self.perplexity:.1f} ± {self.perplexity_error:.1f} "
+            f"held-out perplexity {self.perplexity:.{digits}f} ± "
+            f"{self.perplexity_error:.{digits}f} "
             f"(log-likelihood {self.log_likelihood:.4f} ± {self.standard_error:.4f} per token, "
             f"{self.n_tokens:,} tokens of {self.n_docs:,} documents)"
         )

@@ -100,17 +100,17 @@ class Selection:
         return " ".join([*_verdict(self), *_second_opinions(self), *self.notes])
 
     def plot(self, axes: Any = None) -> Any:
-        """Four panels over K: held-out score and evidence with error bars, coherence and
-        exclusivity, stability. `axes` may be four axes of your own; they are returned."""
-        axes = _four_axes() if axes is None else np.ravel(axes)
+        """Up to four panels over K: held-out score and evidence with error bars, coherence and
+        exclusivity, stability; what is not known of any K has none. `axes` may be your own, as
+        many as that or more; they are returned."""
         K = [candidate.n_components for candidate in self.candidates]
-        panels = (
-            ("held-out log-likelihood per token", ("log_likelihood",), "behind_error"),
-            ("log evidence", ("evidence",), "evidence_error"),
-            (f"coherence ({self.measure}), exclusivity", ("coherence", "exclusivity"), None),
-            ("stability across chains", ("stability",), None),
-        )
-        for axis, (title, names, error) in zip(axes, panels, strict=True):
+        panels = self._panels()
+        axes = _new_axes(len(panels)) if axes is None else np.ravel(axes)
+        if len(axes) < len(panels):
+            raise InvalidParameter(f"axes must be at least {len(panels)}; got {len(axes)}")
+        for spare in axes[len(panels) :]:
+            spare.set_axis_off()
+        for axis, (title, names, error) in zip(axes, panels, strict=False):
             for name in names:
                 values = [getattr(candidate, name) for candidate in self.candidates]
                 bars = error and [getattr(candidate, error) for candidate in self.candidates]
@@ -121,18 +121,34 @@ class Selection:
                 axis.legend()
         return axes
 
+    def _panels(self) -> list[tuple[str, tuple[str, ...], str | None]]:
+        """Title, what is drawn, and its error, of every panel that has something to show."""
+        panels: list[tuple[str, tuple[str, ...], str | None]] = [
+            ("held-out log-likelihood per token", ("log_likelihood",), "behind_error"),
+            ("log evidence", ("evidence",), "evidence_error"),
+            (f"coherence ({self.measure}), exclusivity", ("coherence", "exclusivity"), None),
+            ("stability across chains", ("stability",), None),
+        ]
+        return [
+            panel
+            for panel in panels
+            if any(np.isfinite(getattr(c, name)) for c in self.candidates for name in panel[1])
+        ]
+
     def __str__(self) -> str:
-        head = f"{'K':>5}{'per token':>12}{'behind':>18}{'evidence':>20}"
-        lines = [head + f"{self.measure:>9}{'exclusive':>11}{'stable':>8}"]
+        # 78 columns: a terminal's lines of 80 are not folded.
+        head = f"{'K':>4}{'per token':>11}{'behind':>18}{'evidence':>20}"
+        lines = [head + f"{self.measure:>8}{'exclusive':>10}{'stable':>7}"]
         for c in self.candidates:
             sign = "" if c.evidence_is_sound else "≥ "
             shown = (
                 "–" if np.isnan(c.evidence) else f"{sign}{c.evidence:,.0f} ± {c.evidence_error:.0f}"
             )
+            stable = "–" if np.isnan(c.stability) else f"{c.stability:.2f}"
             lines.append(
-                f"{c.n_components:>5}{c.log_likelihood:>12.4f}"
+                f"{c.n_components:>4}{c.log_likelihood:>11.4f}"
                 f"{f'{c.behind:.4f} ± {c.behind_error:.4f}':>18}{shown:>20}"
-                f"{c.coherence:>9.3f}{c.exclusivity:>11.3f}{c.stability:>8.2f}"
+                f"{c.coherence:>8.3f}{c.exclusivity:>10.3f}{stable:>7}"
             )
         return "\n".join([*lines, "", self.summary])
 
@@ -310,6 +326,8 @@ def _evidences(
     smallest = validation.resolve_model(plan.model, plan.counts, numbers[0], **plan.priors)
     if not smallest.scores.capabilities.evidence:
         return {}, (f"Model {plan.model} has no evidence by annealing.",)
+    if not plan.has_priors:
+        return {}, ("Without priors there is no evidence.",)
     tokens = plan.counts.n_tokens
     sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}
     if wanted is True:
@@ -436,11 +454,13 @@ def _second_opinions(selection: Selection) -> Iterator[str]:
         )
 
 
-def _four_axes() -> Any:
+def _new_axes(n: int) -> Any:
+    """Axes for up to four panels: two rows for four, else one."""
     axes_or_new_figure = axes_or_new()  # says what to install where matplotlib is missing
     figure = axes_or_new_figure.figure
     axes_or_new_figure.remove()
-    figure.set_size_inches(10, 7)
-    axes = figure.subplots(2, 2).ravel()
+    rows, columns = (2, 2) if n == 4 else (1, n)
+    figure.set_size_inches(5 * columns, 3.5 * rows)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
     figure.set_layout_engine("constrained")
     return axes

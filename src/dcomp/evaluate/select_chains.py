@@ -18,6 +18,7 @@ from dcomp import registry, validation
 from dcomp.data import Counts
 from dcomp.errors import ConvergenceWarning, InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.heldout import completion
+from dcomp.inference import Algorithm
 from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
 from dcomp.result import fit
@@ -34,7 +35,7 @@ class Plan:
     counts: Counts
     exposure: Any  # None, "total", or (I, …) numbers
     model: str  # key
-    algorithm: str
+    algorithm: str | Algorithm
     priors: dict[str, Any]
     n_chains: int
     n_starts: int
@@ -50,11 +51,15 @@ class Plan:
         """Checked before anything runs."""
         if not isinstance(model, str):
             raise InvalidParameter(f"model must be a name here; got {type(model).__name__}")
-        key = registry.model_key(model)
-        name = registry.algorithm_name(key, algorithm)
+        named = registry.named_model(model)
+        registry.algorithm_name(named.key, algorithm)
+        how = named.algorithm(algorithm)
+        if how == "auto":
+            how = registry.algorithm_name(named.key)
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)
-        plan = cls(counts, exposure, key, name, **rest)
+        rest["priors"] = named.priors(**rest["priors"])
+        plan = cls(counts, exposure, named.key, how, **rest)
         if counts.n_docs < 2 * plan.n_chains:
             raise InvalidCounts(
                 f"{plan.n_chains} chains need at least {2 * plan.n_chains} documents to hold some "
@@ -65,6 +70,12 @@ class Plan:
                 raise NotADirectoryError(f"{plan.keep} is a file; a folder is needed")
             plan.keep.mkdir(parents=True)
         return plan
+
+    @property
+    def has_priors(self) -> bool:
+        """Whether there is something for an evidence to integrate over."""
+        # An algorithm that is more than its name comes with plsa or nmf.
+        return isinstance(self.algorithm, str) and self.algorithm not in ("ml", "tempered-em")
 
     @cached_property
     def parts(self) -> list[Numbers]:

@@ -37,4 +37,4 @@ def draw_words(
         for i in range(len(m)):
             p = Theta[members] @ m[i]
             W[i, members] = rng.multinomial(totals[i, g], p / p.sum())
-    return Counts.from_matrix(W, feature_names=features.names, blocks=features.blocks)
+    return Counts.from_matrix(W).with_features(features)

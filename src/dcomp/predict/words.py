@@ -66,15 +66,18 @@ def feature_numbers(features: FeatureSpace, words: Sequence[int | str]) -> npt.N
 
     >>> feature_numbers(FeatureSpace.build(3, names=["a", "b", "c"]), ["c", 0])
     array([2, 0])
+    >>> feature_numbers(FeatureSpace.build(2, ["nay", "nay"], ["RC5", "RC6"]), ["RC6=nay"])
+    array([1])
     """
-    names = [features.name(j) for j in range(features.n_features)]
-    known = {name: j for j, name in enumerate(names)}
-    known |= {name: j for j, name in enumerate(features.names or ())}
+    known = features.numbers_by_name()
     out = []
     for word in words:
         if isinstance(word, str):
             if word not in known:
-                raise InvalidParameter(f"words must be features of the fit; there is no {word!r}")
+                how = "; with blocks they are called block=feature" * (features.n_blocks > 1)
+                raise InvalidParameter(
+                    f"words must be features of the fit; there is no {word!r}{how}"
+                )
             out.append(known[word])
         elif not 0 <= word < features.n_features:
             raise InvalidParameter(

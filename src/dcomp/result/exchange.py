@@ -71,12 +71,12 @@ def _dimensions(name: str, values: Any, n_components: int) -> tuple[str, ...]:
 
 
 def _feature_labels(features: FeatureSpace) -> dict[str, Any]:
-    """Names, or numbers; with blocks called block=feature, since a name may be in several."""
+    """Names, or numbers where there are neither names nor blocks; the block beside its features."""
     J = features.n_features
-    blocks = [features.block_name(g) for g in features.blocks.tolist()]
     if features.n_blocks > 1:
-        names = [f"{block}={features.name(j)}" for j, block in enumerate(blocks)]
-        return {"feature": names, "block": ("feature", blocks)}
+        blocks = [features.block_name(g) for g in features.blocks.tolist()]
+        names = features.labels or [features.name(j) for j in range(J)]
+        return {"feature": list(names), "block": ("feature", blocks)}
     return {"feature": np.arange(J) if features.names is None else list(features.names)}
 
 

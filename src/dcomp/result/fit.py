@@ -357,7 +357,7 @@ class Fit:
         """
         return leaves.as_leaves(self)
 
-    def top_features(self, n: int = 10, block: int | None = None) -> TopFeatures:
+    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
         """The n features of largest θ in each component, within one block if given."""
         return TopFeatures.build(self.Theta, self.features, n, block)
 

@@ -36,6 +36,7 @@ from dcomp.models.arrays import read_only
 from dcomp.result.atomic import atomic_write
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
+from dcomp.result.of_estimator import as_fit
 from dcomp.result.provenance import Provenance
 from dcomp.result.stored_draws import draw_arrays, read_draws
 from dcomp.result.stored_endings import check_endings, ending_entries, read_endings
@@ -51,8 +52,9 @@ _KNOWN_NEEDS: frozenset[str] = frozenset()
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def save(fit: Fit, path: str | os.PathLike[str]) -> None:
-    """Write a fit to one file, whole or not at all; `load` reads it back.
+def save(fit: Fit | Any, path: str | os.PathLike[str]) -> None:
+    """Write a fit, or that of a fitted estimator, to one file, whole or not at all; `load` reads it
+    back.
 
     >>> import tempfile, dcomp
     >>> fitted = dcomp.LDA(2, verbose=0).fit([[3, 1], [0, 4]]).fit_
@@ -62,6 +64,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> None:
     >>> bool((again.Theta == fitted.Theta).all())
     True
     """
+    fit = as_fit(fit)
     manifest, arrays = _describe(fit)
     names = {
         "features": fit.features.names,

@@ -14,10 +14,10 @@ from dcomp.models.arrays import FloatArray, read_only
 
 
 def top_numbers(
-    Theta: FloatingArray, features: FeatureSpace, n: int, block: int | None = None
+    Theta: FloatingArray, features: FeatureSpace, n: int, block: int | str | None = None
 ) -> npt.NDArray[np.int64]:
     """The numbers of the n features of largest θ in each component (K, n), within one block if
-    given; of equals the first.
+    given, by name or number; of equals the first.
 
     >>> top_numbers(np.array([[0.1, 0.6], [0.7, 0.2], [0.2, 0.2]]), FeatureSpace.build(3), 2)
     array([[1, 2],
@@ -27,9 +27,7 @@ def top_numbers(
         raise InvalidParameter(f"n must be at least 1; got {n}")
     members = np.arange(len(Theta))
     if block is not None:
-        if not 0 <= block < features.n_blocks:
-            raise InvalidParameter(f"block must lie in [0, {features.n_blocks}); got {block}")
-        members = np.flatnonzero(features.blocks == block)
+        members = np.flatnonzero(features.blocks == features.block_number(block))
     order = np.argsort(-Theta[members].T, axis=1, kind="stable")[:, :n]
     return np.asarray(members[order])
 
@@ -43,7 +41,7 @@ class TopFeatures:
 
     @classmethod
     def build(
-        cls, Theta: FloatingArray, features: FeatureSpace, n: int, block: int | None
+        cls, Theta: FloatingArray, features: FeatureSpace, n: int, block: int | str | None
     ) -> TopFeatures:
         """From loadings (J, K), within one block if given."""
         order = top_numbers(Theta, features, n, block)

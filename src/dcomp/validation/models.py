@@ -20,6 +20,9 @@ from dcomp.validation.trees import BRANCHING, resolve_tree_model
 POINT_ALPHA = {MapEM.name: 1.1, MaximumLikelihood.name: 1.0, TemperedEM.name: 1.0}
 
 
+_PRIORS = ("alpha", "beta", "rho", "gamma")
+
+
 def resolve_model(
     model: str | Model,
     counts: Counts,
@@ -40,10 +43,14 @@ def resolve_model(
     0), a number or K numbers. rho (CGP): "auto", a number or K numbers. gamma: a number, J numbers,
     "empirical" (BJ04 §5), or "auto" (one number for all features, learned by the samplers).
     LN learns μ0 and Σ0 and has none of alpha, beta, rho; shrinkage: see `resolve_shrinkage`.
+    A name such as "plsa" brings its own priors, see `registry.named_model`.
     """
     if not isinstance(model, str):
         return model
-    key = registry.model_key(model)
+    named = registry.named_model(model)
+    priors = named.priors(alpha=alpha, beta=beta, rho=rho, gamma=gamma)
+    key, alpha, beta, rho, gamma = named.key, *(priors[name] for name in _PRIORS)
+    algorithm = named.algorithm(algorithm)
     K = whole_number("n_components", n_components, 1)
     if key == Structured.key:
         raise UnsupportedCombination(

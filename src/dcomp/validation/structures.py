@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dcomp import registry
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.inference import Algorithm, StructureSearch
@@ -84,6 +85,7 @@ def resolve_structured_model(
     psi: "auto" is `start_psi`, learned where documents have a Υ of their own (B09 5.6)."""
     if kind not in KINDS:
         raise InvalidParameter(f"structure must be one of {', '.join(KINDS)}; got {kind!r}")
+    leaves = next((key for key in LEAVES if leaves.lower() in registry.names_of(key)), leaves)
     if leaves not in LEAVES:
         raise InvalidParameter(f"leaves must be one of {', '.join(LEAVES)}; got {leaves!r}")
     word = is_word("psi", psi, ("auto",))

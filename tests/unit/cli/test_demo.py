@@ -2,9 +2,11 @@
 
 import shlex
 
+import numpy as np
 import pytest
 
 import dcomp
+from dcomp import registry
 from dcomp.cli import main as cli
 from dcomp.data import datasets
 
@@ -77,3 +79,19 @@ def test_demo_in_a_process_that_knows_no_unicode(shell):
 def test_unknown_model(run):
     assert run("demo", "--model", "XX").code == 2
     assert run("demo", "--model", "CGP", "--algorithm", "mean-field").code == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "algorithm"),
+    [(key, name) for key, names in registry.supported().items() for name in names],
+)
+def test_demo_of_every_model_by_every_algorithm(run_demo, documents, monkeypatch, model, algorithm):
+    counts, labels = documents
+    few = counts.rows(np.arange(0, counts.n_docs, 20))
+    monkeypatch.setattr(dcomp.data, "docstrings", lambda: (few, labels))
+    done = run_demo("demo", "-k", 4, "--model", model, "--algorithm", algorithm)
+    assert done.code == 0, done.err
+    assert "Held-out perplexity" in done.out
+    # A tree is shown as one; a prior is spoken of where one was learned.
+    assert ("The tree," in done.out) == (model == "TM" or "├─" in done.out)
+    assert ("learned prior alpha" in done.out) <= (algorithm not in ("map", "ml", "tempered-em"))

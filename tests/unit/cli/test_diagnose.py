@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import dcomp
 from dcomp import evaluate
@@ -57,6 +58,17 @@ def test_json_equals_the_library(run, corpus, fitted):
     assert [row["z"] for row in record["outliers"]] == unusual.z.tolist()
 
 
+def test_json_has_what_the_table_shows(run, corpus, fitted):
+    shown = run("diagnose", fitted, corpus, "-n", 4).out.partition("top features")[2]
+    record = json.loads(run("diagnose", fitted, corpus, "-n", 4, "--json").out)
+    for row in record["components"]:
+        line = next(x for x in shown.splitlines() if x.split()[:1] == [str(row["component"])])
+        cells = line.split()
+        assert cells[1] == f"{100 * row['share']:.1f}"
+        assert cells[3:5] == [f"{row['coherence']:.3f}", f"{row['exclusivity']:.2f}"]
+        assert cells[-4:] == row["features"]
+
+
 def test_a_sampler(run, corpus):
     options = ["--algorithm", "collapsed-gibbs", "--chains", 3, "--draws", 20, "--max-iter", 60]
     assert run("fit", corpus, "-k", 2, *options, "-o", "s.dcomp", "-q").code == 0
@@ -68,6 +80,19 @@ def test_a_sampler(run, corpus):
     assert record["chains"] == 3
     assert record["stability"] > 0.5
     assert all(row["rhat"] is not None for row in record["components"])
+
+
+def test_verdicts_are_folded_on_a_terminal_and_whole_in_a_pipe(run, corpus, monkeypatch):
+    options = ["--algorithm", "gibbs", "--chains", 2, "--max-iter", 40, "-o", "g.dcomp", "-q"]
+    assert run("fit", corpus, "-k", 3, *options).code == 0
+    whole = run("diagnose", "g.dcomp").out
+    assert max(map(len, whole.splitlines())) > 80
+    plain = {"width": 80, "force_terminal": True, "highlight": False, "no_color": True}
+    monkeypatch.setattr("dcomp.cli.diagnose.console", lambda: Console(**plain))
+    folded = run("diagnose", "g.dcomp").out
+    assert " ".join(folded.split())[:60] == " ".join(whole.split())[:60]
+    verdict = folded.partition("R-hat  ESS")[0]
+    assert max(map(len, verdict.splitlines())) <= 80
 
 
 def test_other_documents_have_no_residual(run, fitted, tmp_path):
@@ -104,7 +129,7 @@ def test_exposure_of_the_fitted_documents(run, corpus):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--coherence", "pmi"], "measure must be one of umass, uci, npmi, c_v"),
+        (["--coherence", "pmi"], "--coherence must be one of umass, uci, npmi, c_v"),
         (["--format", "text"], "about INPUT"),
         (["--top", "1"], "--top"),
     ],
@@ -127,6 +152,7 @@ def test_edges_of_a_tree(run, corpus):
     record = json.loads(run("diagnose", "t.dcomp", "--json").out)["edges"]
     assert (record["mean"], record["chance"]) == (stability.mean, stability.chance)
     assert [row["found"] for row in record["edges"]] == [edge.found for edge in stability.edges]
+    assert (record["edges_of_others"], record["chains_left_out"]) == ([2, 2], 0)
     assert [row["label"] for row in record["nodes"]] == [node.label for node in stability.nodes]
     cut = dcomp.result.Trace(fit.history.rows[:5])
     chains = tuple(fit.history if e.seed == fit.seed else cut for e in fit.endings)

@@ -56,7 +56,7 @@ def test_a_resumed_fit_goes_on_keeping(run, corpus):
         ((*SAMPLER, "--draws", 5, "--draws-of", "words"), "got 'words'"),
         ((*SAMPLER, "--draws", 21), "of which there are 20; got 21"),
         ((*SAMPLER, "--draws", 5, "--draw-budget", "1 kB"), "or raise the budget"),
-        ((*SAMPLER, "--draws", 5, "--draw-budget", "lots"), "draw_budget must be"),
+        ((*SAMPLER, "--draws", 5, "--draw-budget", "lots"), "--draw-budget must be"),
         (
             ("--algorithm", "gibbs", "--draws", 2, "--draws-of", "assignments"),
             "for draws of assignments use collapsed-gibbs",

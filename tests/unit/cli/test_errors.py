@@ -147,3 +147,17 @@ def test_ctrl_c_before_the_first_sweep(run, corpus, monkeypatch):
     assert done.code == 130
     assert "nothing to save" in done.err
     assert not (corpus.parent / "corpus.dcomp").exists()
+
+
+def test_the_list_of_commands_is_whole_at_80_columns(run, monkeypatch):
+    done = run("--help")
+    monkeypatch.setenv("COLUMNS", "80")
+    for shown in (done.out, run("--help").out):
+        commands = shown.partition("Commands:")[2]
+        assert "diagnose" in commands
+        assert "..." not in commands
+        assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_one_component_is_no_components(run, corpus):
+    assert "DM, 1 component, mean-field" in run("fit", corpus, "-k", 1).out

@@ -7,6 +7,8 @@ import pytest
 
 import dcomp
 from dcomp import registry
+from dcomp.inference import ALGORITHMS
+from dcomp.models import MODELS
 
 
 def test_evaluate_in_words(run, corpus, fitted):
@@ -54,10 +56,15 @@ def test_documents_of_unknown_words_only(run, fitted, tmp_path):
     assert done.err.splitlines()[-1].startswith("dcomp: error: ")
 
 
-def test_models(run):
+def test_models_read_whole_at_80_columns(run, monkeypatch):
     done = run("models")
     assert done.code == 0
     assert all(key in done.out for key in registry.supported())
+    for whole in (*ALGORITHMS, *(model.long_name for model in MODELS.values())):
+        assert whole in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("models").out == done.out
     record = json.loads(run("models", "--json").out)
     found = {row["model"]: tuple(row["algorithms"]) for row in record["models"]}
     assert found == registry.supported()

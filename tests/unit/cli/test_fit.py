@@ -73,7 +73,7 @@ def test_too_high_a_limit_for_rare_features(run, corpus):
 def test_limit_of_sweeps_is_one_line_on_stderr(run, corpus):
     done = run("fit", corpus, "-k", 2, "--max-iter", 3)
     assert done.code == 0
-    assert done.err.startswith("dcomp: warning: mean-field reached max_iter = 3")
+    assert done.err.startswith("dcomp: warning: mean-field reached --max-iter 3")
     assert done.err.count("\n") == 1
     assert "stopped at the limit" in done.out
 
@@ -140,3 +140,24 @@ def test_default_output_of_a_folder_of_texts(run, tmp_path):
         (folder / f"{i}.txt").write_text("matrix vector tensor matrix")
     assert run("fit", folder, "-k", 2).code == 0
     assert (tmp_path / "texts.dcomp").exists()
+
+
+def test_models_by_the_names_that_fields_know(run, corpus):
+    for name, options, cousin in (
+        ("lda", (), dcomp.LDA),
+        ("plsa", (), dcomp.PLSA),
+        ("nmf", (), dcomp.NMF),
+        ("nmf", ("--algorithm", "ml"), dcomp.NMF),
+    ):
+        done = run("fit", corpus, "-k", 2, "--model", name, *options, "-o", "n.dcomp", "--force")
+        assert done.code == 0, done.err
+        expected = cousin(2, verbose=0).fit(dcomp.read(corpus)).fit_
+        fit = dcomp.load("n.dcomp")
+        assert fit.algorithm == expected.algorithm
+        np.testing.assert_array_equal(fit.Theta, expected.Theta)
+    wrong = run("fit", corpus, "--model", "plsa", "--algorithm", "gibbs")
+    assert wrong.code == 2
+    assert "leave out --algorithm gibbs, or give --model DM" in wrong.err
+    assert "leave out --alpha" in run("fit", corpus, "--model", "plsa", "--alpha", 0.3).err
+    quick = ("--chains", 2, "--starts", 1, "--model", "plsa")
+    assert run("select", corpus, "-k", 2, *quick).code == 0

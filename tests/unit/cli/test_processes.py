@@ -63,6 +63,7 @@ def test_ctrl_c_keeps_the_fit(shell, corpus, tmp_path, environment):
     """The bar on the terminal is the sign that sweeps run; then SIGINT comes."""
     terminal, end = pty.openpty()
     words = ["fit", corpus, "-k", "2", "--tol", "0", "--max-iter", "1000000000", "-o", "kept.dcomp"]
+    words += ["-j", "1"]
     process = subprocess.Popen(
         [*COMMAND, *words],
         cwd=tmp_path,
@@ -74,7 +75,7 @@ def test_ctrl_c_keeps_the_fit(shell, corpus, tmp_path, environment):
         os.close(end)
         until(terminal, rb"sweep [1-9]")
         process.send_signal(signal.SIGINT)
-        until(terminal, rb"to go on: dcomp fit \S+corpus.csv --resume kept.dcomp")
+        until(terminal, rb"to go on: dcomp fit \S+corpus.csv --resume kept.dcomp [^\n]*--jobs 1")
         assert process.wait(60) == 130
     finally:
         process.kill()

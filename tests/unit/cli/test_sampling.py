@@ -207,4 +207,4 @@ def test_how_a_chain_begins_and_gamma_learned(run, corpus):
     assert record["gamma"] != 0.1  # where learning starts
     wrong = run("fit", corpus, "-k", 2, *words, "--anneal", 30, "-o", "z.dcomp")
     assert wrong.code == 2
-    assert "burn_in = 20" in wrong.err
+    assert "--burn-in 20" in wrong.err

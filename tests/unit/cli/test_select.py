@@ -10,7 +10,10 @@ def test_select_shows_a_table_and_words(run, corpus):
     assert shown.code == 0
     assert shown.err == ""
     assert "Recommended: 2 components." in shown.out
-    assert shown.out.splitlines()[0].split()[:2] == ["K", "per"]
+    table = shown.out.partition("\n\n")[0].splitlines()
+    assert table[0].split()[:2] == ["K", "per"]
+    assert "–" in table[1]  # one component has no stability
+    assert max(map(len, table)) < 80
 
 
 def test_select_json_and_picture(run, corpus, tmp_path):
@@ -37,7 +40,8 @@ def test_select_json_and_picture(run, corpus, tmp_path):
         (("-k", "5-2"), "got '5-2'"),
         (("-k", "0"), "got '0'"),
         (("-k", "2", "--evidence", "maybe"), "--evidence must be auto, yes or no"),
-        (("-k", "2", "--coherence", "pmi2"), "measure must be one of"),
+        (("-k", "2", "--coherence", "pmi2"), "--coherence must be one of"),
+        (("-k", "2", "--plot", "k.doc"), "--plot must end in .png, .svg or .pdf; got 'k.doc'"),
         (("-k", "2", "--model", "LSA"), "there is no model 'LSA'"),
         ((), "Missing option '-k'"),
     ],
@@ -47,3 +51,9 @@ def test_wrong_usage(run, corpus, words, message):
     assert shown.code == 2
     assert message in shown.err
     assert len(shown.err.splitlines()) == 1
+
+
+def test_select_by_an_algorithm_without_priors(run, corpus):
+    words = ("-k", "2", "--chains", 2, "--starts", 1, "--evidence", "no")
+    shown = run("select", corpus, *words, "--model", "GP", "--algorithm", "ml")
+    assert shown.code == 0, shown.err

@@ -1,5 +1,6 @@
 """Trees of components from the shell."""
 
+import io
 import json
 
 import numpy as np
@@ -36,9 +37,27 @@ def test_refused_with_a_reason(run, corpus):
         (("--depth", 3), "--depth is an option of model TM and ST, not DM"),
         (("--model", "TM", "-k", 5, "--depth", 3), "-k and --depth both say"),
         (("--model", "TM", "--alpha", 1), "--alpha has no meaning for model TM"),
-        (("--model", "TM", "--grow-at", 9), "grow_at = 9 has no effect without grow_to"),
+        (("--model", "TM", "--grow-at", 9), "--grow-at 9 has no effect without --grow-to"),
         (("--model", "TM", "--algorithm", "map"), "model TM has no algorithm 'map'"),
     ):
         done = run("fit", corpus, *words, "-o", "x.dcomp")
         assert done.code != 0
         assert reason in done.err
+
+
+def test_a_tree_is_cut_to_the_terminal_and_whole_in_a_pipe(run, corpus):
+    from rich.console import Console
+
+    from dcomp.cli.show import print_tree
+
+    words = ("--model", "tree", "--branching", 2, "--depth", 2, "-o", "t.dcomp", "-q")
+    assert run("fit", corpus, *words).code == 0
+    shown = {}
+    for is_terminal in (True, False):
+        stream = io.StringIO()
+        out = Console(file=stream, width=40, force_terminal=is_terminal, highlight=False)
+        print_tree(out, dcomp.load("t.dcomp"), 8)
+        shown[is_terminal] = stream.getvalue().splitlines()
+    assert len(shown[True]) == len(shown[False]) == 3
+    assert all(len(line) <= 40 and line.endswith("…") for line in shown[True])
+    assert all(len(line) > 40 and "…" not in line for line in shown[False])

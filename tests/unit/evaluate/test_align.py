@@ -85,8 +85,22 @@ def test_fits_and_draws(planted):
     with pytest.raises(dcomp.InvalidParameter, match="draw with loadings; it has none"):
         align(first, replace(draw, Theta=None))
     fewer = dcomp.LDA(2, verbose=0).fit(counts.columns(slice(0, 20))).fit_
-    with pytest.raises(dcomp.InvalidParameter, match="those of the two fits differ"):
+    with pytest.raises(
+        dcomp.InvalidParameter, match="of the two fits the first has 30 and the second 20"
+    ):
         align(first, fewer)
+
+
+def test_fits_of_other_features_say_what_differs():
+    X = [[3, 1, 0], [0, 1, 4]]
+    plain = dcomp.LDA(2, verbose=0).fit(X).fit_
+    counts = dcomp.Counts.from_matrix(X, feature_names=["a", "b", "c"])
+    named = dcomp.LDA(2, verbose=0).fit(counts).fit_
+    with pytest.raises(dcomp.InvalidParameter, match="first has names of features and the second"):
+        align(named, plain)
+    other = dcomp.LDA(2, verbose=0).fit(counts.with_features(["a", "c", "b"])).fit_
+    with pytest.raises(dcomp.InvalidParameter, match="at number 1 'b' in the first and 'c' in"):
+        align(named, other)
 
 
 @pytest.mark.parametrize(

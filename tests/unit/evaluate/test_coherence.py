@@ -179,9 +179,13 @@ def test_a_block_alone():
     counts = dcomp.Counts.from_matrix(X, blocks=[0, 0, 0, 0, 1, 1])
     fitted = dcomp.LDA(2, verbose=0).fit(counts).fit_
     found = coherence(fitted, counts, "umass", 2, block=1)
-    assert {word for row in found.features for word in row} == {"feature 4", "feature 5"}
+    assert {word for row in found.features for word in row} == {"1=feature 4", "1=feature 5"}
     share = (fitted.Theta / fitted.Theta.sum(axis=1, keepdims=True))[4:].mean(axis=0)
     np.testing.assert_allclose(exclusivity(fitted, 2, block=1), share, rtol=1e-5)
+    assert coherence(fitted, counts, "umass", 2, block="1").features == found.features
+    np.testing.assert_array_equal(
+        exclusivity(fitted, 2, block="1"), exclusivity(fitted, 2, block=1)
+    )
 
 
 def test_exclusivity_by_hand(planted):

@@ -205,9 +205,23 @@ def test_a_picture():
     pytest.importorskip("matplotlib").use("Agg")
     one = Selection((candidate(2, 0.0, 0.0), candidate(3, 0.1, 0.02)), 2, (2,), "npmi", ())
     axes = one.plot()
-    assert len(axes) == 4
-    assert axes[0].get_title() == "held-out log-likelihood per token"
+    assert [axis.get_title().split()[0] for axis in axes] == ["held-out", "coherence", "stability"]
     assert len(axes[0].containers) == 1
+    known = {"evidence": -10.0, "evidence_error": 0.1}
+    whole = Selection((candidate(2, 0.0, 0.0, **known),), 2, (2,), "npmi", ()).plot()
+    assert [axis.get_title().split()[0] for axis in whole][:2] == ["held-out", "log"]
+    assert len(whole) == 4
+
+
+def test_a_picture_on_axes_of_ones_own():
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+
+    one = Selection((candidate(2, 0.0, 0.0),), 2, (2,), "npmi", ())
+    axes = one.plot(Figure().subplots(2, 2))
+    assert [axis.axison for axis in axes] == [True, True, True, False]
+    with pytest.raises(dcomp.InvalidParameter, match="axes must be at least 3; got 2"):
+        one.plot(Figure().subplots(1, 2))
 
 
 def test_what_it_asks_for(tmp_path):

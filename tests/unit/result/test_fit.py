@@ -74,14 +74,40 @@ def test_top_features_are_sorted_and_in_their_block(planted):
     counts = dcomp.Counts.from_matrix(planted[0].to_scipy(), feature_names=names, blocks=blocks)
     fitted = dcomp.LDA(3, verbose=0).fit(counts).fit_
     top = fitted.top_features(5, block=1)
-    assert all(int(name[1:]) >= 15 for row in top.names for name in row)
+    assert all(int(name.removeprefix("b=w")) >= 15 for row in top.names for name in row)
     assert (np.diff(top.weights, axis=1) <= 0).all()
     np.testing.assert_allclose(fitted.Theta[:15].sum(axis=0), 1, rtol=1e-5)
     np.testing.assert_allclose(fitted.Theta[15:].sum(axis=0), 1, rtol=1e-5)
-    with pytest.raises(dcomp.InvalidParameter, match=r"block must lie in \[0, 2\)"):
-        fitted.top_features(5, block=2)
+    assert fitted.top_features(5, block="b").names == top.names
+    assert fitted.top_features(5, block=np.int64(1)).names == top.names
+    for absent in (2, -1, "c", True):
+        with pytest.raises(dcomp.InvalidParameter, match=r"in \[0, 2\) or a name.*'a', 'b'"):
+            fitted.top_features(5, block=absent)
     with pytest.raises(dcomp.InvalidParameter, match="n must be at least 1"):
         fitted.top_features(0)
+
+
+def test_features_in_blocks_are_shown_with_their_blocks():
+    W = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
+    names, blocks = ["yea", "nay", "yea", "nay"], ["RC5", "RC5", "RC6", "RC6"]
+    counts = dcomp.Counts.from_matrix(W, feature_names=names, blocks=blocks)
+    fitted = dcomp.DCA(1, verbose=0).fit(counts).fit_
+    assert str(fitted.top_features(4)).split()[1:] == ["RC5=yea", "RC6=nay", "RC5=nay", "RC6=yea"]
+    assert fitted.word_table(counts, 2).words == ("RC5=nay", "RC6=nay")
+    found = dcomp.evaluate.coherence(fitted, counts, n_top=2)
+    assert found.features == (("RC5=yea", "RC6=nay"),)
+    same = dcomp.evaluate.coherence(found.features, counts)
+    assert same.values.tolist() == found.values.tolist()
+    chosen = fitted.predictor.word_probability(counts, ["RC6=nay"])
+    np.testing.assert_allclose(chosen[:, 0], fitted.Theta[3, 0], rtol=1e-5)
+    with pytest.raises(dcomp.InvalidParameter, match="no 'nay'; with blocks they are called"):
+        fitted.predictor.word_probability(counts, ["nay"])
+    with pytest.raises(dcomp.InvalidCounts, match="feature 'RC6=nay'"):
+        dcomp.Counts.from_matrix([[0, 0, 0, -1]], feature_names=names, blocks=blocks)
+    with pytest.raises(dcomp.InvalidCounts, match="feature 'RC6=nay'"):
+        dcomp.Counts.from_table(["d"], ["nay"], [-1], blocks=["RC6"])
+    squared = dcomp.NMF(1, loss="squared", verbose=0).fit(counts)
+    assert set(squared.top_features(2)[0]) == {"RC5=yea", "RC6=nay"}
 
 
 def test_new_documents_are_matched_by_name(planted):

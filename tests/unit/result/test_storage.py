@@ -51,6 +51,24 @@ def put(path, name, content):
     rewrite(path, change)
 
 
+def test_a_fitted_estimator_is_saved_by_its_fit(tmp_path):
+    X, file = [[3, 1, 0], [0, 1, 4], [2, 2, 0]], tmp_path / "e.dcomp"
+    model = dcomp.LDA(2, verbose=0).fit(X)
+    dcomp.save(model, file)
+    np.testing.assert_array_equal(dcomp.load(file).Theta, model.fit_.Theta)
+    file.unlink()
+    for thing, message in (
+        (dcomp.LDA(2), "this LDA is not fitted yet: call its fit first"),
+        (dcomp.NMF(2, loss="squared", verbose=0).fit(X), "this NMF has no probability model"),
+        (dcomp.LSA(2).fit(X), "this LSA has no probability model"),
+        (X, "a Fit or a fitted estimator of dcomp is needed; got a list"),
+        (None, "got a NoneType"),
+    ):
+        with pytest.raises(dcomp.InvalidParameter, match=message):
+            dcomp.save(thing, file)
+        assert not file.exists()
+
+
 def test_everything_comes_back(fitted, path):
     loaded = dcomp.load(path)
     assert loaded.features == fitted.features

@@ -1,0 +1,111 @@
+"""The library's messages in the words of the shell: options are called by their flags.
+
+The library says `max_iter`, `n_draws=` or `gamma='auto'`, as its users type it; whoever reads the
+same message in a shell types --max-iter, --draws or --gamma auto.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+# Parameters of the library that the shell calls otherwise.
+_IN_SHELL = {
+    "n_components": "k",
+    "n_chains": "chains",
+    "n_draws": "draws",
+    "n_jobs": "jobs",
+    "n_starts": "starts",
+    "n_top": "top",
+    "random_state": "seed",
+    "with_evidence": "evidence",
+    "measure": "coherence",
+}
+# What can be given in Python only.
+_NOT_IN_SHELL = (
+    (r"must be None(?:,| or) ", "must be "),
+    (r"(?<!['\"])\bNone\b", "none"),
+    (r", a number or an array", " or a number"),
+    (r" or an array", ""),
+    (r", mask=", ""),
+    (r"; its options are: .*$", ""),
+)
+_VALUE = r"(?:'(?P<quoted>[^']*)'|(?P<plain>[\w.+-]*\w)?)"
+# A name stands alone: it is no part of a path, nor what the user typed in quotes.
+_ALONE, _ENDS = r"(?<![\w./'\"-])", r"(?![\w./'\"-])"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the options of the command that runs are called, and those of the one that fits, of
+    which all speak; by the library's names."""
+
+    own: dict[str, str] = field(default_factory=dict)
+    of_fit: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, parameters: Iterable[Any], of_fit: Iterable[Any] = ()) -> Flags:
+        """From the parameters of commands, as typer has them."""
+        return cls(_by_name(parameters), _by_name(of_fit))
+
+    def translate(self, text: str) -> str:
+        """A message of the library as the shell says it.
+
+        >>> flags = Flags({"max_iter": "--max-iter", "gamma": "--gamma", "n_jobs": "--jobs"})
+        >>> flags.translate("burn_in must be below max_iter = 9")
+        'burn_in must be below --max-iter 9'
+        >>> flags.translate("gamma='auto' is learned by gibbs: give gamma=1")
+        '--gamma auto is learned by gibbs: give --gamma 1'
+        >>> flags.translate("gamma must be positive")
+        '--gamma must be positive'
+        """
+        known = self.of_fit | self.own
+        for name, flag in known.items():
+            is_no_word = "_" in name or name == "tol"
+            gap = " ?" if is_no_word else ""  # "max_iter = 9"; "alpha = 1" is mathematics
+            text = re.sub(f"{_ALONE}{name}{gap}={gap}{_VALUE}", _with_value(flag), text)
+            if is_no_word:
+                text = re.sub(f"{_ALONE}{name}{_ENDS}", flag, text)
+        for name, flag in self.own.items():
+            text = re.sub(rf"(^|[;:] ){name}(?= (?:must|has|needs) )", rf"\1{flag}", text)
+            text = text.replace(f"option '{name}'", flag)
+        for pattern, words in _NOT_IN_SHELL:
+            text = re.sub(pattern, words, text)
+        return text
+
+
+def _by_name(parameters: Iterable[Any]) -> dict[str, str]:
+    flags = {p.name: _longest(p.opts) for p in parameters if p.param_type_name == "option"}
+    if "ks" in flags:  # of dcomp select
+        flags["k"] = flags["ks"]
+    return flags | {name: flags[ours] for name, ours in _IN_SHELL.items() if ours in flags}
+
+
+def _longest(spellings: list[str]) -> str:
+    return max(spellings, key=len)
+
+
+def _with_value(flag: str) -> Any:
+    def spelt(found: re.Match[str]) -> str:
+        value = found["quoted"] or found["plain"]
+        return f"{flag} {value}" if value else flag
+
+    return spelt
+
+
+_current: ContextVar[Flags] = ContextVar("flags", default=Flags())  # noqa: B039 (it is immutable)
+
+
+def speak_for(group: Any, command: str | None) -> None:
+    """From now on messages are about this command of the program."""
+    commands = group.commands
+    if command in commands:
+        _current.set(Flags.of(commands[command].params, commands["fit"].params))
+
+
+def in_shell_words(message: object) -> str:
+    """A message of the library in the words of the command that runs."""
+    return _current.get().translate(str(message))
