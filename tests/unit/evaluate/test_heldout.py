@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dcomp
 from dcomp.data import halves, train_test
 from dcomp.evaluate import completion
+from dcomp.models import GammaPoisson
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,28 @@ def test_gamma_poisson_is_comparable(split):
     dm = dcomp.LDA(3, verbose=0).fit(train).completion(test)
     gp = dcomp.GaP(3, verbose=0).fit(train).completion(test)
     assert abs(dm.log_likelihood - gp.log_likelihood) < 0.02
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.2])
+def test_the_first_part_was_watched_for_its_share_of_the_exposure(split, fraction):
+    """GP: of f of the tokens, seen during f·e, E[l_k] = (α + c_k) / (β_k + f e); components with
+    unequal β have other shares at another exposure."""
+    train, test = split
+    beta = np.array([0.05, 0.5, 4.0])
+    fitted = dcomp.fit(train, GammaPoisson.build(3, alpha=0.5, beta=0.05), max_iter=40, tol=0)
+    fitted = replace(fitted, state=replace(fitted.state, model=fitted.model.with_scores(beta=beta)))
+    e = np.linspace(0.5, 3.0, test.n_docs)
+    result = completion(fitted, test, exposure=e, fraction=fraction, seed=4)
+    first, second = halves(test, fraction, seed=4)
+
+    def by_hand(exposure):
+        c = fitted.fold_in(first, exposure=exposure).c.astype(float)
+        mean = (0.5 + c) / (beta + exposure[:, None])
+        p = mean / mean.sum(axis=1, keepdims=True) @ fitted.Theta.T.astype(float)
+        return (second.to_scipy().toarray() * np.log(p)).sum(axis=1)
+
+    np.testing.assert_allclose(result.per_document, by_hand(fraction * e), rtol=1e-4, atol=1e-4)
+    assert np.abs(by_hand(e) - result.per_document).max() > 0.1  # the whole exposure would show
 
 
 def test_standard_error_covers_other_splits(split):
