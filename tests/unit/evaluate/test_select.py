@@ -9,6 +9,7 @@ import dcomp
 from dcomp.data import Counts
 from dcomp.evaluate import select, select_chains, select_components
 from dcomp.evaluate.select import Candidate, Selection, _OfOneK
+from dcomp.evaluate.select_chains import ChainScore
 from dcomp.models import DirichletMultinomial, GammaPoisson
 
 QUICK = {"with_evidence": False, "gamma": 0.05, "n_jobs": 2}
@@ -199,6 +200,31 @@ def test_a_difference_counts_what_chains_do():
     behind, error = select._difference(best, stuck, parts)
     assert behind == pytest.approx(0.05)
     assert error == pytest.approx(0.05)  # 0 and 0.1 per token: deviation 0.1/√2, over √2
+
+
+@pytest.mark.parametrize(
+    ("errors", "near"), [(0.9, (2, 3)), (1.1, (3,)), (1.9, (3,)), (-0.9, (2, 3)), (-1.1, (2,))]
+)
+def test_one_standard_error_is_the_rule(monkeypatch, errors, near):
+    """K = 2 is `errors` standard errors behind K = 3, over 12 documents of one token each."""
+    noise = np.random.default_rng(0).normal(size=12)
+    noise -= noise.mean()
+
+    def run_chain(plan, K, chain):
+        own = plan.parts[chain]
+        by_chain = [noise[part].mean() for part in plan.parts]
+        error = max(noise.std(ddof=1) / np.sqrt(12), np.std(by_chain, ddof=1) / np.sqrt(3))
+        score = -2.0 - (noise[own] + errors * error if K == 2 else 0.0 * own)
+        return ChainScore(own, score, np.ones(4), np.full((5, K), 0.2, np.float32), 1.0)
+
+    monkeypatch.setattr(select, "run_chain", run_chain)
+    X = np.ones((12, 5), int)
+    found = select_components(X, [2, 3], n_chains=3, with_evidence=False, n_jobs=1)
+    assert found.indistinct == near
+    assert found.recommended == near[0]
+    second = found.candidates[0 if errors > 0 else 1]
+    assert second.behind / second.behind_error == pytest.approx(abs(errors))
+    assert found.best.behind == found.best.behind_error == 0
 
 
 def test_a_picture():
