@@ -10,6 +10,7 @@ import pytest
 
 import dcomp
 from dcomp.evaluate import Alignment, align, align_chains
+from dcomp.evaluate.align import ChainAlignment
 from dcomp.inference import Draw
 
 
@@ -131,6 +132,16 @@ def test_chains_of_a_fit(sampled):
     with pytest.raises(dcomp.InvalidParameter, match="first axis must be the 3 chains"):
         chains.apply(draws.Theta[0])
     assert "3 chains" in str(chains)
+
+
+def test_the_reference_says_nothing_of_stability():
+    """A chain is always like itself: only the others count, for similarity and for chance."""
+    first, last = np.array([[0.8, 0.3], [0.1, 0.6]]), np.array([[0.1, 0.4], [0.2, 0.1]])
+    chains = ChainAlignment(tuple(map(Alignment.of, (first, np.eye(2), last))), best=1)
+    assert chains.permutations.tolist() == [[0, 1], [0, 1], [1, 0]]
+    np.testing.assert_allclose(chains.stability, [(0.8 + 0.4) / 2, (0.6 + 0.2) / 2])
+    assert chains.mean == pytest.approx(0.5)
+    assert chains.chance == pytest.approx((first.mean() + last.mean()) / 2)
 
 
 def test_chains_that_cannot_be_aligned(planted):
