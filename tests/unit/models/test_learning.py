@@ -5,11 +5,34 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 
-from dcomp.inference.hyper import gamma_parameters, learn_rows
-from dcomp.models import GammaScores, Structure
-from dcomp.models.structure_rows import StickRows
+import dcomp
+from dcomp.data import Counts
+from dcomp.inference import MeanField
+from dcomp.inference.hyper import (
+    dirichlet_alpha,
+    gamma_parameters,
+    inverse_digamma,
+    learn_from_counts,
+    learn_gamma,
+    learn_rows,
+    learn_scores,
+    polya_alpha,
+    polya_gamma,
+    solve_shape,
+)
+from dcomp.models import (
+    MODELS,
+    ConditionalGammaPoisson,
+    DirichletLoadings,
+    DirichletMultinomial,
+    GammaPoisson,
+    GammaScores,
+    Observations,
+    Structure,
+)
+from dcomp.models.structure_rows import DirichletRows, StickRows
 
 CHAIN = Structure.from_parents([3, 3, 4, 4, -1])  # ((0, 1), 2): two internal nodes, 3 and 4
 
@@ -49,3 +72,161 @@ def test_alpha_alone_is_the_maximum_for_the_given_beta(beta):
     assert changes["alpha"][0] == pytest.approx(best, rel=1e-6)
     assert changes["alpha"][0] == pytest.approx(0.7, rel=0.05)
     assert limits == ()
+
+
+def test_expected_moments_of_documents_give_the_maximum():
+    """`learn_scores` takes sums over documents: at the maximum of each model's part of the bound
+    the prior has the documents' mean moments."""
+    n_docs, mean = 40, np.array([0.5, 3.0])
+    mean_log = np.array([-1.5, 0.6])  # below log E[l], as Jensen has it
+    dm = DirichletMultinomial.build(2, alpha=1.0, learn_alpha=True)
+    new, limits = learn_scores(dm, n_docs * np.array([-0.9, -1.7]), np.full(2, np.nan), n_docs)
+    alpha = new.scores.alpha
+    np.testing.assert_allclose(digamma(alpha) - digamma(alpha.sum()), [-0.9, -1.7], rtol=1e-6)
+    assert limits == ()
+    gp = GammaPoisson.build(2, alpha=1.0, beta=1.0, learn_alpha=True, learn_beta=True)
+    new, limits = learn_scores(gp, n_docs * mean_log, n_docs * mean, n_docs)
+    alpha, beta = new.scores.alpha, new.scores.beta
+    np.testing.assert_allclose(alpha / beta, mean, rtol=1e-9)
+    np.testing.assert_allclose(digamma(alpha) - np.log(beta), mean_log, rtol=1e-9)
+    assert limits == ()
+
+
+@pytest.mark.parametrize("key", ["DM", "GP"])
+def test_mean_field_learns_what_it_is_told_to_and_nothing_else(planted, key):
+    options = {"alpha": 2.0} if key == "DM" else {"alpha": 2.0, "beta": 1.0}
+    algorithm = MeanField(gentle_sweeps=1, learn_after=1)
+    for learned in [(), *((name,) for name in options), tuple(options)]:
+        flags = {f"learn_{name}": True for name in learned}
+        model = MODELS[key].build(3, **options, **flags)
+        scores = dcomp.fit(planted[0], model, algorithm, max_iter=20, tol=0).model.scores
+        for name, value in options.items():
+            moved = np.abs(getattr(scores, name) / value - 1)
+            assert (moved > 0.05).all() if name in learned else (moved == 0).all()
+
+
+@pytest.mark.parametrize("key", ["DM", "GP", "CGP"])
+def test_what_is_given_is_not_learned_from_counts(key):
+    observed = Observations.build(Counts.from_matrix(np.ones((3, 1), int)))
+    c = np.array([[5, 0], [0, 6], [4, 1]])
+    model = MODELS[key].build(2)
+    assert learn_from_counts(model, c, observed) == (model, ())
+    blocks = np.zeros(3, np.int32)
+    assert learn_gamma(model, c, blocks) == (model, ())
+    free = model.with_loadings(DirichletLoadings(1.0, learned=True))
+    learned, limits = learn_gamma(free, c, blocks)
+    assert learned.loadings.learned
+    assert 0.01 < float(learned.loadings.gamma) < 1.0
+    assert limits == ()
+
+
+@pytest.mark.parametrize("learn_rho", [False, True])
+def test_one_step_from_counts_by_hand(learn_rho):
+    """MODELS §6: E[l] = (α+c)/(β+e) and E[log l] = ψ(α+c) − log(β+e), each document with its own
+    exposure and, where a score may be zero, its weight u = P(l > 0 | c)."""
+    c, e = np.array([0, 0, 3, 9]), np.array([0.5, 4.0, 1.0, 2.0])
+    alpha, beta, rho = 0.8, 0.6, 0.3
+    q0 = rho / (rho + (1 - rho) * (beta / (beta + e)) ** alpha)
+    u = np.where(c > 0, 1.0, 1 - q0)
+    mean = (u * (alpha + c) / (beta + e)).sum() / u.sum()
+    mean_log = (u * (digamma(alpha + c) - np.log(beta + e))).sum() / u.sum()
+    model = ConditionalGammaPoisson.build(
+        1, alpha=alpha, beta=beta, rho=rho, learn_alpha=True, learn_beta=True, learn_rho=learn_rho
+    )
+    observed = Observations.build(Counts.from_matrix(np.ones((4, 1), int)), e)
+    scores = learn_from_counts(model, c[:, None], observed)[0].scores
+    assert float(scores.alpha[0] / scores.beta[0]) == pytest.approx(mean, rel=1e-9)
+    assert digamma(scores.alpha[0]) - np.log(scores.beta[0]) == pytest.approx(mean_log, rel=1e-9)
+    assert scores.rho[0] == pytest.approx(1 - u.mean() if learn_rho else rho, rel=1e-12)
+
+
+def test_one_component_or_feature_leaves_nothing_to_learn():
+    """Its share is 1 whatever the prior; and without words every prior is as good."""
+    one, blocks = np.array([0.3]), np.arange(2, dtype=np.int32)
+    for value, limit in (
+        dirichlet_alpha(one, np.array([-0.5])),
+        polya_alpha(one, np.array([[5], [2]])),
+        polya_gamma(0.3, np.array([[5, 1], [2, 0]]), blocks),  # two blocks of one feature
+        polya_gamma(0.3, np.zeros((2, 2), int), np.zeros(2, np.int32)),
+    ):
+        assert value == pytest.approx(0.3, abs=0)
+        assert not limit
+    rows = DirichletRows.build(Structure.from_parents([-1, -1]), 0.3, per_document=True)
+    assert learn_rows(rows, np.array([[5, 2], [1, 0]]))[0].tolist() == [0.3, 0.3]
+
+
+def test_what_has_no_maximum_stops_at_a_limit_and_says_so():
+    """Equal shares send α and γ up without end (slowly: from near the limit), a component without
+    words sends its α to 0."""
+    equal, absent = np.full((50, 2), 500), np.array([[5, 1, 0], [2, 7, 0], [9, 0, 0]])
+    alpha, at_limit = polya_alpha(np.full(2, 999.0), equal, n_steps=50)
+    assert at_limit
+    assert (alpha == 1e3).all()
+    alpha, at_limit = polya_alpha(np.ones(3), absent, n_steps=200)
+    assert at_limit
+    assert alpha[2] == 1e-4 < alpha[:2].min()
+    alpha, at_limit = dirichlet_alpha(np.ones(2), np.log([0.5, 0.5]) - 1e-6, n_steps=200)
+    assert at_limit
+    assert (alpha == 1e3).all()
+    assert dirichlet_alpha(np.ones(2), np.array([-1e-4, -2e4]))[1]
+    one_block = np.zeros(50, np.int32)
+    assert polya_gamma(999.0, equal, one_block, n_steps=200) == (1e3, True)
+    single = np.zeros((50, 2), int)
+    single[7] = 900  # one feature has all words
+    assert polya_gamma(1.0, single, one_block, n_steps=2000) == (1e-5, True)
+    rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), 999.9, per_document=True)
+    psi, at_limit = learn_rows(rows, np.tile([500, 500, 0, 0], (50, 1)))
+    assert at_limit  # of the first leaf; the other has no words
+    assert psi[:2].tolist() == [1e3, 1e3]
+
+
+def test_a_component_that_is_never_there_keeps_rho_below_one():
+    observed = Observations.build(Counts.from_matrix(np.ones((30, 1), int)))
+    c = np.column_stack([np.zeros(30, int), np.arange(30)])
+    options = {"alpha": 1.0, "beta": 0.1, "rho": 0.9, "learn_rho": True}
+    model, limits = ConditionalGammaPoisson.build(2, **options), ()
+    for _ in range(2000):
+        if limits:
+            break
+        model, limits = learn_from_counts(model, c, observed)
+    assert limits == ("rho",)
+    assert model.scores.rho[0] == 1 - 1e-6
+    assert model.scores.rho[1] < 0.1
+
+
+def test_a_limit_is_not_taken_where_it_is_worse_than_the_start():
+    """α = 6 lies beyond the limit of 5, and the maximum beyond that: 6 is kept."""
+    scores = GammaScores.build(2, [6.0, 1.0], 1.0, learn_alpha=True)
+    changes, limits = gamma_parameters(scores, digamma([8.0, 8.0]), np.array([8.0, 8.0]))
+    assert changes["alpha"].tolist() == [6.0, 5.0]
+    assert limits == ("alpha",)
+
+
+def test_limits_of_beta():
+    scores = GammaScores.build(1, 1.0, 1.0, learn_beta=True)
+    for mean, beta in ((1e12, 1e-9), (1e-12, 1e9)):
+        changes, limits = gamma_parameters(scores, np.log([mean]) - 1, np.array([mean]))
+        assert changes["beta"].tolist() == [beta]
+        assert limits == ("beta",)
+    given = GammaScores.build(1, 8.0, 1.0, learn_beta=True)  # limits are for what is learned
+    changes, limits = gamma_parameters(given, np.array([0.0]), np.array([2.0]))
+    assert changes["beta"].tolist() == [4.0]
+    assert limits == ()
+
+
+def test_inverses_hold_from_one_end_to_the_other():
+    x = np.geomspace(1e-8, 1e6, 400)
+    np.testing.assert_allclose(inverse_digamma(digamma(x)), x, rtol=1e-9)
+    x = np.geomspace(1e-4, 1e4, 400)
+    np.testing.assert_allclose(solve_shape(np.log(x) - digamma(x)), x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("start", [1e-3, 0.5, 400.0])
+def test_alpha_is_found_from_far_away(start):
+    """Newton's step where it goes up, the fixed point where it does not."""
+    true = np.array([0.05, 1.0, 30.0])
+    alpha, limit = np.full(3, start), False
+    for _ in range(20):
+        alpha, limit = dirichlet_alpha(alpha, digamma(true) - digamma(true.sum()))
+    np.testing.assert_allclose(alpha, true, rtol=1e-4)
+    assert not limit
