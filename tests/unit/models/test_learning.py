@@ -180,6 +180,19 @@ def test_what_has_no_maximum_stops_at_a_limit_and_says_so():
     assert psi[:2].tolist() == [1e3, 1e3]
 
 
+def test_the_name_of_what_is_at_a_limit_is_told():
+    """As the history shows it, in `capped`; all other steps of this file are at none."""
+    observed = Observations.build(Counts.from_matrix(np.ones((3, 1), int)))
+    c = np.array([[5, 1, 0], [2, 7, 0], [9, 0, 0]])
+    dm = DirichletMultinomial.build(3, alpha=0.5, learn_alpha=True)
+    assert learn_from_counts(dm, c, observed)[1] == ("alpha",)
+    assert learn_from_counts(dm, c + 1, observed)[1] == ()
+    assert learn_scores(dm, np.array([-1e-4, -2e4, -2e4]), np.ones(3), 1)[1] == ("alpha",)
+    free = dm.with_loadings(DirichletLoadings(1e-5, learned=True))
+    single = np.array([[50, 90, 20], [0, 0, 0]])
+    assert learn_gamma(free, single, np.zeros(2, np.int32))[1] == ("gamma",)
+
+
 def test_a_component_that_is_never_there_keeps_rho_below_one():
     observed = Observations.build(Counts.from_matrix(np.ones((30, 1), int)))
     c = np.column_stack([np.zeros(30, int), np.arange(30)])
