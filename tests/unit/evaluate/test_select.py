@@ -145,6 +145,18 @@ def test_gamma_poisson_with_an_exposure_per_document():
     assert select_components(counts, [1, 2], exposure=e, **options).recommended == 2
 
 
+def test_a_feature_that_no_component_has():
+    """Maximum likelihood gives nothing to a word that is in held-out documents alone."""
+    X = np.random.default_rng(0).poisson(2.0, (12, 6))
+    X[:, 5] = 0
+    X[3, 5] = 2
+    options = {"model": "GP", "algorithm": "ml", "alpha": 1, "beta": 0, "gamma": 1.0}
+    found = select_components(X, [1, 2], n_chains=3, n_starts=1, with_evidence=False, **options)
+    # K = 1 has all of five features in every chain, and of the sixth all or, in one chain, nothing.
+    assert found.candidates[0].exclusivity == pytest.approx((1 + 1 + 5 / 6) / 3)
+    assert 0 < found.candidates[1].exclusivity < 1
+
+
 def candidate(K, behind, error, **more):
     values = {"evidence": np.nan, "evidence_error": np.nan, "evidence_is_sound": False}
     values |= {"coherence": 0.1, "exclusivity": 0.5, "stability": 0.9, "converged": 1.0} | more
