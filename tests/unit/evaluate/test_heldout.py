@@ -10,6 +10,7 @@ import pytest
 import dcomp
 from dcomp.data import halves, train_test
 from dcomp.evaluate import completion
+from dcomp.evaluate.heldout import over_documents
 from dcomp.models import GammaPoisson
 
 
@@ -107,11 +108,26 @@ def test_nothing_to_predict(split):
     fitted = dcomp.LDA(2, verbose=0).fit(split[0]).fit_
     with pytest.raises(dcomp.InvalidCounts, match="needs tokens to predict"):
         completion(fitted, np.zeros((2, 30), int))
-    with pytest.raises(dcomp.InvalidParameter, match="fraction must lie between 0 and 1"):
-        completion(fitted, split[1], fraction=1.5)
+    for fraction in (-0.5, 0, 1, 1.5):
+        with pytest.raises(dcomp.InvalidParameter, match="fraction must lie between 0 and 1"):
+            completion(fitted, split[1], fraction=fraction)
 
 
 def test_one_document_has_no_standard_error(split):
     result = completion(dcomp.LDA(2, verbose=0).fit(split[0]).fit_, split[1].rows([0]))
     assert np.isnan(result.standard_error)
     assert np.isfinite(result.log_likelihood)
+
+
+def test_the_ratio_and_its_error_by_hand():
+    """Σ log p / Σ tokens = −2.6; residuals from −2.6 a token are 1.2 and −1.2; the document without
+    tokens is none of the two."""
+    result = over_documents(np.array([-4.0, -9.0, 0.0]), np.array([2.0, 3.0, 0.0]))
+    assert result.log_likelihood == pytest.approx(-2.6)
+    assert result.standard_error == pytest.approx(np.sqrt(2 * (1.2**2 + 1.2**2)) / 5)
+    assert (result.n_docs, result.n_tokens) == (2, 5)
+    assert result.perplexity == pytest.approx(np.exp(2.6))
+    assert result.perplexity_error == pytest.approx(np.exp(2.6) * result.standard_error)
+    assert str(result).startswith("held-out perplexity 13.5 ± 6.5 (log-likelihood -2.6000 ± 0.4800")
+    three = over_documents(np.array([-1.0, -2.0, -6.0]), np.ones(3))  # plain s / √n
+    assert three.standard_error == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))

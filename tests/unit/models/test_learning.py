@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln
+from scipy.stats import dirichlet, gamma
 
 import dcomp
 from dcomp.data import Counts
 from dcomp.inference import MeanField
 from dcomp.inference.hyper import (
     dirichlet_alpha,
+    dirichlet_objective,
+    gamma_objective,
     gamma_parameters,
     inverse_digamma,
     learn_from_counts,
@@ -72,6 +75,16 @@ def test_alpha_alone_is_the_maximum_for_the_given_beta(beta):
     assert changes["alpha"][0] == pytest.approx(best, rel=1e-6)
     assert changes["alpha"][0] == pytest.approx(0.7, rel=0.05)
     assert limits == ()
+
+
+def test_objectives_are_the_log_densities():
+    """Of scores that are known: E[log l] = log l."""
+    l, alpha, beta = np.array([0.4, 3.0]), np.array([0.7, 2.5]), np.array([0.2, 4.0])
+    np.testing.assert_allclose(
+        gamma_objective(alpha, beta, np.log(l), l), gamma.logpdf(l, alpha, scale=1 / beta)
+    )
+    m = np.array([0.3, 0.7])
+    assert dirichlet_objective(alpha, np.log(m)) == pytest.approx(dirichlet.logpdf(m, alpha))
 
 
 def test_expected_moments_of_documents_give_the_maximum():
