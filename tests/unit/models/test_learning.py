@@ -79,9 +79,10 @@ def test_alpha_alone_is_the_maximum_for_the_given_beta(beta):
 
 def test_objectives_are_the_log_densities():
     """Of scores that are known: E[log l] = log l."""
-    l, alpha, beta = np.array([0.4, 3.0]), np.array([0.7, 2.5]), np.array([0.2, 4.0])
+    known, alpha, beta = np.array([0.4, 3.0]), np.array([0.7, 2.5]), np.array([0.2, 4.0])
     np.testing.assert_allclose(
-        gamma_objective(alpha, beta, np.log(l), l), gamma.logpdf(l, alpha, scale=1 / beta)
+        gamma_objective(alpha, beta, np.log(known), known),
+        gamma.logpdf(known, alpha, scale=1 / beta),
     )
     m = np.array([0.3, 0.7])
     assert dirichlet_objective(alpha, np.log(m)) == pytest.approx(dirichlet.logpdf(m, alpha))
