@@ -78,7 +78,7 @@ def test_a_model_object_and_blocks():
 
 
 @pytest.mark.parametrize(
-    ("n_chains", "carrying", "warned"), [(16, 4, False), (16, 3, True), (4, 2, False), (4, 1, True)]
+    ("n_chains", "carrying", "warned"), [(20, 5, False), (20, 4, True), (4, 2, False), (4, 1, True)]
 )
 def test_a_quarter_of_the_chains_and_no_fewer_than_two_must_carry_it(
     monkeypatch, n_chains, carrying, warned
