@@ -29,9 +29,11 @@ def test_one_component_is_the_unigram_model(split):
     assert model.perplexity(test) == pytest.approx(np.exp(-expected), rel=1e-5)
 
 
-def test_by_hand_for_two_components(split):
+@pytest.mark.parametrize(("loadings", "gamma"), [("mean", 0.5), ("vb", 0.5), ("map", 9.0)])
+def test_by_hand_for_two_components(split, loadings, gamma):
+    """With E[θ], or with the mode where the fit is one."""
     train, test = split
-    fitted = dcomp.DCA(2, gamma=0.5, verbose=0).fit(train).fit_
+    fitted = dcomp.DCA(2, gamma=gamma, loadings=loadings, verbose=0).fit(train).fit_
     result = completion(fitted, test, seed=4)
     first, second = halves(test, 0.5, seed=4)
     p = fitted.transform(first).astype(float) @ fitted.Theta.T.astype(float)

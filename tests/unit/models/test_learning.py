@@ -257,3 +257,11 @@ def test_alpha_is_found_from_far_away(start):
         alpha, limit = dirichlet_alpha(alpha, digamma(true) - digamma(true.sum()))
     np.testing.assert_allclose(alpha, true, rtol=1e-4)
     assert not limit
+
+
+def test_where_newton_does_not_go_up_the_step_is_the_fixed_point():
+    """ψ(α_k) = ψ(Σα) + E_k, B09 (10)."""
+    true, start = np.array([0.05, 1.0, 30.0]), np.full(3, 5.0)
+    mean_log = digamma(true) - digamma(true.sum())
+    alpha, _ = dirichlet_alpha(start, mean_log, n_steps=1)
+    np.testing.assert_allclose(digamma(alpha), digamma(15.0) + mean_log, rtol=1e-9)
