@@ -185,6 +185,60 @@ def test_a_hostile_array(path, content):
         dcomp.load(path)
 
 
+PLAIN = {
+    "fewer documents than exposures": ("c", lambda a: a[:-1]),
+    "fewer components": ("c", lambda a: a[:, :1]),
+    "one dimension": ("c", lambda a: a[:, 0]),
+    "fewer features": ("n", lambda a: a[:-1]),
+    "counts of features of fewer components": ("n", lambda a: a[:, :1]),
+    "negative counts of features": ("n", lambda a: -a),
+    "another precision": ("n", lambda a: a.astype(np.float64)),
+    "not finite": ("n", lambda a: np.where(a == a.max(), np.inf, a).astype(a.dtype)),
+    "fewer blocks": ("exposure", lambda a: a[:, :1]),
+    "columns first": ("n", np.asfortranarray),
+}
+SAMPLED = {
+    "a component too many": ("z", lambda a: np.where(a == a.max(), 2, a).astype(a.dtype)),
+    "a token too few": ("z", lambda a: a[1:]),
+    "other numbers": ("z", lambda a: a.astype(np.int32)),
+    "recorded fewer features": ("recorded_Theta", lambda a: a[:-1]),
+    "recorded fewer documents": ("recorded_c", lambda a: a[:-1]),
+}
+
+
+def replaced(path, name, change):
+    """The file at `path` with one array changed."""
+    with zipfile.ZipFile(path) as archive:
+        array = np.load(io.BytesIO(archive.read(f"{name}.npy")))
+    content = npy(change(array))
+    rewrite(path, lambda member, old: content if member == f"{name}.npy" else old)
+
+
+@pytest.mark.parametrize("case", PLAIN)
+def test_arrays_that_do_not_belong_together(path, case):
+    replaced(path, *PLAIN[case])
+    with pytest.raises(dcomp.InvalidFile, match=r"a\.dcomp: (the arrays|array ')"):
+        dcomp.load(path)
+
+
+@pytest.mark.parametrize("case", SAMPLED)
+def test_arrays_of_a_sampler_that_do_not_belong_together(with_draws, case):
+    replaced(with_draws, *SAMPLED[case])
+    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp: the arrays"):
+        dcomp.load(with_draws)
+
+
+def test_compressed_arrays_are_refused(path):
+    """They could be larger than memory, however small the file."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(dcomp.InvalidFile, match="dcomp stores arrays plain"):
+        dcomp.load(path)
+
+
 def test_a_failed_write_leaves_the_old_file(fitted, path, monkeypatch):
     before = path.read_bytes()
 
