@@ -173,6 +173,7 @@ def test_repeated_entries_are_summed_and_checked(tmp_path):
         ("1 0:1\n1 2147483647:1\n", ":2: terms and counts must be at most 2147483647"),
         ("1 0:1\n1 0:2147483648\n", ":2: terms and counts must be at most 2147483647"),
         ("1 0:1\n1 0:\n:1\n", ":2: expected 'term:count', found '0:'"),
+        ("1 0:2147483647\n1 0:x\n", ":2: expected 'term:count', found '0:x'"),  # the first is good
         ("0\n0\n", ": there must be at least one document with at least one term"),
     ],
 )
