@@ -129,7 +129,7 @@ def test_the_error_is_the_larger_of_two():
 def test_what_it_refuses():
     with pytest.raises(dcomp.InvalidParameter, match=r"beta must be positive, got 0"):
         evidence(X, 2, model="GP", alpha=1.0, beta=0.0)
-    with pytest.raises(dcomp.UnsupportedCombination, match="model LN has none here"):
+    with pytest.raises(dcomp.UnsupportedCombination, match="needs a score prior that can be"):
         evidence(X, 2, model="LN")
     with pytest.raises(dcomp.InvalidParameter, match="n_chains must be a whole number"):
         evidence(X, 2, n_chains=0)

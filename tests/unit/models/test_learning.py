@@ -11,33 +11,34 @@ from scipy.stats import dirichlet, gamma
 import dcomp
 from dcomp.data import Counts
 from dcomp.inference import MeanField
-from dcomp.inference.hyper import (
-    dirichlet_alpha,
-    dirichlet_objective,
-    gamma_objective,
-    gamma_parameters,
-    inverse_digamma,
-    learn_from_counts,
-    learn_gamma,
-    learn_rows,
-    learn_scores,
-    polya_alpha,
-    polya_gamma,
-    solve_shape,
-)
 from dcomp.models import (
     MODELS,
     ConditionalGammaPoisson,
     DirichletLoadings,
     DirichletMultinomial,
+    DirichletScores,
     GammaPoisson,
     GammaScores,
     Observations,
     Structure,
 )
+from dcomp.models.learning import (
+    dirichlet_alpha,
+    dirichlet_objective,
+    gamma_objective,
+    gamma_parameters,
+    inverse_digamma,
+    polya_alpha,
+    polya_gamma,
+    solve_shape,
+)
 from dcomp.models.structure_rows import DirichletRows, StickRows
 
 CHAIN = Structure.from_parents([3, 3, 4, 4, -1])  # ((0, 1), 2): two internal nodes, 3 and 4
+
+
+def gamma_step(scores, mean_log, mean):
+    return gamma_parameters(scores.alpha, scores.beta, scores.learned, mean_log, mean)
 
 
 def test_stopping_and_going_on_are_learned_apart():
@@ -53,12 +54,11 @@ def test_stopping_and_going_on_are_learned_apart():
     S[:, 1] = reach - S[:, 3] - S[:, 0]
     rows = StickRows.build(CHAIN, 2.0, per_document=True, learn_psi=True)
     for _ in range(200):
-        psi, capped = learn_rows(rows, S)
-        rows = StickRows(CHAIN, psi, True, True)
+        rows, limits = rows.learn(S)
     for node, pair in true.items():
         np.testing.assert_allclose(rows.psi[node], pair, rtol=0.15)
     assert (rows.psi[CHAIN.is_leaf] == 1).all()
-    assert not capped
+    assert limits == ()
 
 
 @pytest.mark.parametrize("beta", [0.2, 7.0])
@@ -67,7 +67,7 @@ def test_alpha_alone_is_the_maximum_for_the_given_beta(beta):
     draws = np.random.default_rng(1).gamma(0.7, 1 / beta, 20_000)
     scores = GammaScores.build(1, 2.0, beta, learn_alpha=True)
     mean_log = np.log(draws).mean()
-    changes, limits = gamma_parameters(scores, np.array([mean_log]), np.array([draws.mean()]))
+    changes, limits = gamma_step(scores, np.array([mean_log]), np.array([draws.mean()]))
     best = minimize_scalar(
         lambda a: gammaln(a) - a * np.log(beta) - (a - 1) * mean_log, (0.1, 1.0), tol=1e-10
     ).x
@@ -89,18 +89,20 @@ def test_objectives_are_the_log_densities():
 
 
 def test_expected_moments_of_documents_give_the_maximum():
-    """`learn_scores` takes sums over documents: at the maximum of each model's part of the bound
+    """`learn_from_moments` takes sums over documents: at the maximum of its part of the bound
     the prior has the documents' mean moments."""
     n_docs, mean = 40, np.array([0.5, 3.0])
     mean_log = np.array([-1.5, 0.6])  # below log E[l], as Jensen has it
     dm = DirichletMultinomial.build(2, alpha=1.0, learn_alpha=True)
-    new, limits = learn_scores(dm, n_docs * np.array([-0.9, -1.7]), np.full(2, np.nan), n_docs)
-    alpha = new.scores.alpha
+    new, limits = dm.scores.learn_from_moments(
+        n_docs * np.array([-0.9, -1.7]), np.full(2, np.nan), n_docs
+    )
+    alpha = new.alpha
     np.testing.assert_allclose(digamma(alpha) - digamma(alpha.sum()), [-0.9, -1.7], rtol=1e-6)
     assert limits == ()
     gp = GammaPoisson.build(2, alpha=1.0, beta=1.0, learn_alpha=True, learn_beta=True)
-    new, limits = learn_scores(gp, n_docs * mean_log, n_docs * mean, n_docs)
-    alpha, beta = new.scores.alpha, new.scores.beta
+    new, limits = gp.scores.learn_from_moments(n_docs * mean_log, n_docs * mean, n_docs)
+    alpha, beta = new.alpha, new.beta
     np.testing.assert_allclose(alpha / beta, mean, rtol=1e-9)
     np.testing.assert_allclose(digamma(alpha) - np.log(beta), mean_log, rtol=1e-9)
     assert limits == ()
@@ -124,13 +126,16 @@ def test_what_is_given_is_not_learned_from_counts(key):
     observed = Observations.build(Counts.from_matrix(np.ones((3, 1), int)))
     c = np.array([[5, 0], [0, 6], [4, 1]])
     model = MODELS[key].build(2)
-    assert learn_from_counts(model, c, observed) == (model, ())
-    blocks = np.zeros(3, np.int32)
-    assert learn_gamma(model, c, blocks) == (model, ())
-    free = model.with_loadings(DirichletLoadings(1.0, learned=True))
-    learned, limits = learn_gamma(free, c, blocks)
-    assert learned.loadings.learned
-    assert 0.01 < float(learned.loadings.gamma) < 1.0
+    assert model.scores.learn_from_counts(c, observed.total_exposure) == (model.scores, ())
+
+
+def test_gamma_is_learned_only_where_it_is_not_given():
+    n, blocks = np.array([[5, 0], [0, 6], [4, 1]]), np.zeros(3, np.int32)
+    given = DirichletLoadings(1.0)
+    assert given.learn(n, blocks) == (given, ())
+    learned, limits = DirichletLoadings(1.0, learned=True).learn(n, blocks)
+    assert learned.learned
+    assert 0.01 < float(learned.gamma) < 1.0
     assert limits == ()
 
 
@@ -148,7 +153,7 @@ def test_one_step_from_counts_by_hand(learn_rho):
         1, alpha=alpha, beta=beta, rho=rho, learn_alpha=True, learn_beta=True, learn_rho=learn_rho
     )
     observed = Observations.build(Counts.from_matrix(np.ones((4, 1), int)), e)
-    scores = learn_from_counts(model, c[:, None], observed)[0].scores
+    scores, _ = model.scores.learn_from_counts(c[:, None], observed.total_exposure)
     assert float(scores.alpha[0] / scores.beta[0]) == pytest.approx(mean, rel=1e-9)
     assert digamma(scores.alpha[0]) - np.log(scores.beta[0]) == pytest.approx(mean_log, rel=1e-9)
     assert scores.rho[0] == pytest.approx(1 - u.mean() if learn_rho else rho, rel=1e-12)
@@ -165,8 +170,11 @@ def test_one_component_or_feature_leaves_nothing_to_learn():
     ):
         assert value == pytest.approx(0.3, abs=0)
         assert not limit
-    rows = DirichletRows.build(Structure.from_parents([-1, -1]), 0.3, per_document=True)
-    assert learn_rows(rows, np.array([[5, 2], [1, 0]]))[0].tolist() == [0.3, 0.3]
+    options = {"per_document": True, "learn_psi": True}
+    rows = DirichletRows.build(Structure.from_parents([-1, -1]), 0.3, **options)
+    learned, limits = rows.learn(np.array([[5, 2], [1, 0]]))
+    assert learned.psi.tolist() == [0.3, 0.3]
+    assert limits == ()
 
 
 def test_what_has_no_maximum_stops_at_a_limit_and_says_so():
@@ -188,43 +196,48 @@ def test_what_has_no_maximum_stops_at_a_limit_and_says_so():
     single = np.zeros((50, 2), int)
     single[7] = 900  # one feature has all words
     assert polya_gamma(1.0, single, one_block, n_steps=2000) == (1e-5, True)
-    rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), 999.9, per_document=True)
-    psi, at_limit = learn_rows(rows, np.tile([500, 500, 0, 0], (50, 1)))
-    assert at_limit  # of the first leaf; the other has no words
-    assert psi[:2].tolist() == [1e3, 1e3]
+    options = {"per_document": True, "learn_psi": True}
+    rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), 999.9, **options)
+    learned, limits = rows.learn(np.tile([500, 500, 0, 0], (50, 1)))
+    assert limits == ("psi",)  # of the first leaf; the other has no words
+    assert learned.psi[:2].tolist() == [1e3, 1e3]
+    sticks = StickRows.build(Structure.from_parents([2, 2, -1]), 999.9, **options)
+    learned, limits = sticks.learn(np.tile([250, 250, 500], (50, 1)))
+    assert limits == ("psi",)
+    assert learned.psi.tolist() == [[1, 1], [1, 1], [1e3, 1e3]]
 
 
 def test_the_name_of_what_is_at_a_limit_is_told():
     """As the history shows it, in `capped`; all other steps of this file are at none."""
     observed = Observations.build(Counts.from_matrix(np.ones((3, 1), int)))
     c = np.array([[5, 1, 0], [2, 7, 0], [9, 0, 0]])
-    dm = DirichletMultinomial.build(3, alpha=0.5, learn_alpha=True)
-    assert learn_from_counts(dm, c, observed)[1] == ("alpha",)
-    assert learn_from_counts(dm, c + 1, observed)[1] == ()
-    assert learn_scores(dm, np.array([-1e-4, -2e4, -2e4]), np.ones(3), 1)[1] == ("alpha",)
-    free = dm.with_loadings(DirichletLoadings(1e-5, learned=True))
-    single = np.array([[50, 90, 20], [0, 0, 0]])
-    assert learn_gamma(free, single, np.zeros(2, np.int32))[1] == ("gamma",)
+    dm = DirichletScores.build(3, 0.5, learn_alpha=True)
+    assert dm.learn_from_counts(c, observed.total_exposure)[1] == ("alpha",)
+    assert dm.learn_from_counts(c + 1, observed.total_exposure)[1] == ()
+    far = np.array([-1e-4, -2e4, -2e4])
+    assert dm.learn_from_moments(far, np.ones(3), 1)[1] == ("alpha",)
+    free, single = DirichletLoadings(1e-5, learned=True), np.array([[50, 90, 20], [0, 0, 0]])
+    assert free.learn(single, np.zeros(2, np.int32))[1] == ("gamma",)
 
 
 def test_a_component_that_is_never_there_keeps_rho_below_one():
     observed = Observations.build(Counts.from_matrix(np.ones((30, 1), int)))
     c = np.column_stack([np.zeros(30, int), np.arange(30)])
     options = {"alpha": 1.0, "beta": 0.1, "rho": 0.9, "learn_rho": True}
-    model, limits = ConditionalGammaPoisson.build(2, **options), ()
+    scores, limits = ConditionalGammaPoisson.build(2, **options).scores, ()
     for _ in range(2000):
         if limits:
             break
-        model, limits = learn_from_counts(model, c, observed)
+        scores, limits = scores.learn_from_counts(c, observed.total_exposure)
     assert limits == ("rho",)
-    assert model.scores.rho[0] == 1 - 1e-6
-    assert model.scores.rho[1] < 0.1
+    assert scores.rho[0] == 1 - 1e-6
+    assert scores.rho[1] < 0.1
 
 
 def test_a_limit_is_not_taken_where_it_is_worse_than_the_start():
     """α = 6 lies beyond the limit of 5, and the maximum beyond that: 6 is kept."""
     scores = GammaScores.build(2, [6.0, 1.0], 1.0, learn_alpha=True)
-    changes, limits = gamma_parameters(scores, digamma([8.0, 8.0]), np.array([8.0, 8.0]))
+    changes, limits = gamma_step(scores, digamma([8.0, 8.0]), np.array([8.0, 8.0]))
     assert changes["alpha"].tolist() == [6.0, 5.0]
     assert limits == ("alpha",)
 
@@ -232,11 +245,11 @@ def test_a_limit_is_not_taken_where_it_is_worse_than_the_start():
 def test_limits_of_beta():
     scores = GammaScores.build(1, 1.0, 1.0, learn_beta=True)
     for mean, beta in ((1e12, 1e-9), (1e-12, 1e9)):
-        changes, limits = gamma_parameters(scores, np.log([mean]) - 1, np.array([mean]))
+        changes, limits = gamma_step(scores, np.log([mean]) - 1, np.array([mean]))
         assert changes["beta"].tolist() == [beta]
         assert limits == ("beta",)
     given = GammaScores.build(1, 8.0, 1.0, learn_beta=True)  # limits are for what is learned
-    changes, limits = gamma_parameters(given, np.array([0.0]), np.array([2.0]))
+    changes, limits = gamma_step(given, np.array([0.0]), np.array([2.0]))
     assert changes["beta"].tolist() == [4.0]
     assert limits == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
@@ -186,45 +187,46 @@ def test_a_hostile_array(path, content):
 
 
 PLAIN = {
-    "fewer documents than exposures": ("c", lambda a: a[:-1]),
-    "fewer components": ("c", lambda a: a[:, :1]),
-    "one dimension": ("c", lambda a: a[:, 0]),
-    "fewer features": ("n", lambda a: a[:-1]),
-    "counts of features of fewer components": ("n", lambda a: a[:, :1]),
-    "negative counts of features": ("n", lambda a: -a),
-    "another precision": ("n", lambda a: a.astype(np.float64)),
-    "not finite": ("n", lambda a: np.where(a == a.max(), np.inf, a).astype(a.dtype)),
+    "fewer documents than exposures": ("state/c", lambda a: a[:-1]),
+    "fewer components": ("state/c", lambda a: a[:, :1]),
+    "one dimension": ("state/c", lambda a: a[:, 0]),
+    "fewer features": ("state/n", lambda a: a[:-1]),
+    "counts of features of fewer components": ("state/n", lambda a: a[:, :1]),
+    "negative counts of features": ("state/n", lambda a: -a),
+    "another precision": ("state/n", lambda a: a.astype(np.float64)),
+    "not finite": ("state/n", lambda a: np.where(a == a.max(), np.inf, a).astype(a.dtype)),
     "fewer blocks": ("exposure", lambda a: a[:, :1]),
-    "columns first": ("n", np.asfortranarray),
+    "columns first": ("state/n", np.asfortranarray),
 }
 SAMPLED = {
-    "a component too many": ("z", lambda a: np.where(a == a.max(), 2, a).astype(a.dtype)),
-    "a token too few": ("z", lambda a: a[1:]),
-    "other numbers": ("z", lambda a: a.astype(np.int32)),
-    "recorded fewer features": ("recorded_Theta", lambda a: a[:-1]),
-    "recorded fewer documents": ("recorded_c", lambda a: a[:-1]),
+    "a component too many": ("state/z", lambda a: np.where(a == a.max(), 2, a).astype(a.dtype)),
+    "a token too few": ("state/z", lambda a: a[1:]),
+    "other numbers": ("state/z", lambda a: a.astype(np.int32)),
+    "recorded fewer features": ("recorded/Theta", lambda a: a[:-1]),
+    "recorded below nothing": ("recorded/zeros", lambda a: a - 100),
+    "recorded in double precision": ("recorded/c", lambda a: a.astype(np.float64)),
+    "recorded fewer documents": ("recorded/c", lambda a: a[:-1]),
 }
 
 
-def replaced(path, name, change):
+def replace_array(path, name, change):
     """The file at `path` with one array changed."""
     with zipfile.ZipFile(path) as archive:
         array = np.load(io.BytesIO(archive.read(f"{name}.npy")))
-    content = npy(change(array))
-    rewrite(path, lambda member, old: content if member == f"{name}.npy" else old)
+    put(path, f"{name}.npy", npy(change(array)))
 
 
 @pytest.mark.parametrize("case", PLAIN)
 def test_arrays_that_do_not_belong_together(path, case):
-    replaced(path, *PLAIN[case])
-    with pytest.raises(dcomp.InvalidFile, match=r"a\.dcomp: (the arrays|array ')"):
+    replace_array(path, *PLAIN[case])
+    with pytest.raises(dcomp.InvalidFile, match=r"a\.dcomp"):
         dcomp.load(path)
 
 
 @pytest.mark.parametrize("case", SAMPLED)
 def test_arrays_of_a_sampler_that_do_not_belong_together(with_draws, case):
-    replaced(with_draws, *SAMPLED[case])
-    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp: the arrays"):
+    replace_array(with_draws, *SAMPLED[case])
+    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
         dcomp.load(with_draws)
 
 
