@@ -13,7 +13,7 @@ from scipy import sparse
 from dcomp.data import Counts
 from dcomp.errors import InvalidFile
 from dcomp.io import files, ldac, read
-from dcomp.io.numbers import parse_lines
+from dcomp.io.numbers import is_whole, parse_lines
 
 tables = hnp.arrays(
     np.int64,
@@ -183,6 +183,12 @@ def test_bad_ldac(tmp_path, content, message):
     with pytest.raises(InvalidFile) as error:
         read(path)
     assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_whole_numbers_fit_into_64_bits():
+    assert is_whole("9" * 18)
+    assert not is_whole("9" * 19)
+    assert parse_lines(b"9" * 18 + b"\n").values.tolist() == [10**18 - 1]
 
 
 @given(st.binary(max_size=40).filter(lambda text: b"\r" not in text))
