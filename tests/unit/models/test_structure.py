@@ -134,7 +134,8 @@ def test_a_dirichlet_row_is_that_of_the_paper():
 @pytest.mark.parametrize("kind", ["document", "document-phi"])
 def test_learning_psi_never_lowers_the_likelihood(kind):
     rng = np.random.default_rng(2)
-    model = Structured.build(DEEP, kind, psi=0.7 if kind == "document" else (0.7, 2.0))
+    psi = 0.7 if kind == "document" else (0.7, 2.0)
+    model = Structured.build(DEEP, kind, psi=psi, learn_psi=True)
     rows = model.scores.rows
     true = type(rows).build(DEEP, 3.0, per_document=True)
     upsilon = true.draw(np.zeros((300, rows.width)), rng)

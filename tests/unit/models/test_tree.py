@@ -183,7 +183,7 @@ def test_draws_have_the_moments():
     first = scores.posterior_mean(c, np.ones(1))
     error = m.std(axis=0) / np.sqrt(len(m))
     assert (np.abs(m.mean(axis=0) - first) < 5 * error).all()
-    sd = scores.posterior_sd(c)
+    sd = scores.posterior_sd(c, np.ones(1))
     assert (np.abs(m.std(axis=0) / sd - 1) < 0.03).all()
     pair = (m[:, 1] * m[:, 5]).mean()  # a node with its child
     both = np.zeros(10)
