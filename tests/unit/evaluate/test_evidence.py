@@ -122,6 +122,7 @@ def test_the_error_is_the_larger_of_two():
     assert log_mean_error(np.log(few)) == pytest.approx(delta)
     one = np.array([0.0, -50.0, -50.0])
     assert log_mean_error(one) == pytest.approx(one.std(ddof=1) / np.sqrt(3))
+    assert log_mean_error(np.array([0.0, 1.0])) == pytest.approx(0.5)  # two are enough
     assert log_mean_error(np.full(4, -7.0)) == 0
     assert effective_size(np.full(4, -7.0)) == pytest.approx(4)
 
