@@ -134,7 +134,7 @@ def test_what_it_refuses():
         evidence(X, 2, model="GP", alpha=1.0, beta=0.0)
     with pytest.raises(dcomp.UnsupportedCombination, match="needs a score prior that can be"):
         evidence(X, 2, model="LN")
-    with pytest.raises(dcomp.InvalidParameter, match="^n_chains must be a whole number"):
+    with pytest.raises(dcomp.InvalidParameter, match=r"^n_chains must be a whole number"):
         evidence(X, 2, n_chains=0)
     with pytest.raises(dcomp.InvalidParameter, match="method must be"):
         evidence(X, 2, method="chib")
