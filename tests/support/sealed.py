@@ -22,7 +22,7 @@ def rewrite(path: Path, change: Callable[[Members], object]) -> None:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
     manifest = json.loads(members[MANIFEST])
-    if isinstance(manifest, dict) and "members" in manifest:
+    if isinstance(manifest, dict) and manifest.get("members") is not None:
         own = {name: digest(text) for name, text in members.items() if name not in (MANIFEST, SEAL)}
         members[MANIFEST] = json.dumps({**manifest, "members": own}).encode()
     members[SEAL] = digest(members[MANIFEST]).encode()

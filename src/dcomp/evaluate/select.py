@@ -288,7 +288,8 @@ class _OfOneK:
         coherent, exclusive = [], []
         for score in scores:
             top = top_numbers(score.Theta, features, n_top)
-            share = score.Theta / np.maximum(score.Theta.sum(axis=1, keepdims=True), 1e-300)
+            Theta = score.Theta.astype(np.float64)  # in single precision 1e-300 is 0
+            share = Theta / np.maximum(Theta.sum(axis=1, keepdims=True), 1e-300)
             exclusive.append(float(np.take_along_axis(share.T, top, axis=1).mean()))
             if n_top >= 2:
                 found = coherence([row.tolist() for row in top], counts, measure, n_top)

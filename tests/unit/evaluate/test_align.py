@@ -10,6 +10,7 @@ import pytest
 
 import dcomp
 from dcomp.evaluate import Alignment, align, align_chains
+from dcomp.evaluate.align import ChainAlignment
 from dcomp.inference import Draw
 
 
@@ -103,12 +104,30 @@ def test_fits_of_other_features_say_what_differs():
         align(named, other)
 
 
+def test_the_blocks_of_a_fit_are_those_of_its_features(planted):
+    counts = planted[0].with_blocks(["a"] * 10 + ["b"] * 20)
+    fit = dcomp.LDA(3, verbose=0).fit(counts).fit_
+    np.testing.assert_allclose(align(fit, fit).similarity, 1, rtol=1e-5)
+    other = np.random.default_rng(0).random((2, 30))
+    expected = align(fit.components, other, blocks=counts.features.blocks)
+    for found in (align(fit, other), align(other, fit)):
+        np.testing.assert_allclose(np.sort(found.matrix, None), np.sort(expected.matrix, None))
+    plain = align(fit.components, other)
+    assert np.abs(plain.matrix - expected.matrix).max() > 0.01
+
+
+def test_words():
+    text = str(Alignment.of(np.array([[0.2], [0.9]])))
+    assert text == "mean similarity 0.900 (at random 0.550); 0: – (0.00), 1: 0 (0.90)"
+
+
 @pytest.mark.parametrize(
     ("other", "message"),
     [
         ([[1.0, 2.0]], "reference has 3, other 2"),
         ([1.0, 2.0, 3.0], r"components \(K, J\); got shape \(3,\)"),
         ([[1.0, -2.0, 0.0]], "other must have non-negative, finite loadings"),
+        ([[1.0, np.inf, 0.0]], "other must have non-negative, finite loadings"),
         ([[1.0, np.nan, 0.0]], "other must have non-negative, finite loadings"),
     ],
 )
@@ -142,9 +161,23 @@ def test_chains_of_a_fit(sampled):
     assert np.array_equal(
         chains.apply(draws.alpha, axis=2)[1], draws.alpha[1][:, chains.permutations[1]]
     )
-    with pytest.raises(dcomp.InvalidParameter, match="first axis must be the 3 chains"):
-        chains.apply(draws.Theta[0])
+    last = draws.alpha[:, -1]  # (chain, component): either way to name the axis
+    assert np.array_equal(chains.apply(last, axis=1)[1], last[1][chains.permutations[1]])
+    assert np.array_equal(chains.apply(last), chains.apply(last, axis=1))
+    for wrong in ((draws.Theta[0], -1), (last[:2], -1), (last, 0), (last, -2)):
+        with pytest.raises(dcomp.InvalidParameter, match="first axis must be the 3 chains"):
+            chains.apply(*wrong)
     assert "3 chains" in str(chains)
+
+
+def test_the_reference_says_nothing_of_stability():
+    """A chain is always like itself: only the others count, for similarity and for chance."""
+    first, last = np.array([[0.8, 0.3], [0.1, 0.6]]), np.array([[0.1, 0.4], [0.2, 0.1]])
+    chains = ChainAlignment(tuple(map(Alignment.of, (first, np.eye(2), last))), best=1)
+    assert chains.permutations.tolist() == [[0, 1], [0, 1], [1, 0]]
+    np.testing.assert_allclose(chains.stability, [(0.8 + 0.4) / 2, (0.6 + 0.2) / 2])
+    assert chains.mean == pytest.approx(0.5)
+    assert chains.chance == pytest.approx((first.mean() + last.mean()) / 2)
 
 
 def test_chains_that_cannot_be_aligned(planted):
@@ -152,6 +185,7 @@ def test_chains_that_cannot_be_aligned(planted):
     one = dcomp.LDA(2, **options).fit(planted[0]).fit_
     with pytest.raises(dcomp.InvalidParameter, match="there must be 2"):
         align_chains(one)
+    assert len(align_chains(dcomp.LDA(2, **options, n_chains=2).fit(planted[0]).fit_).chains) == 2
     scores = dcomp.LDA(2, **options, n_chains=2, draws_of=("scores",)).fit(planted[0]).fit_
     with pytest.raises(dcomp.InvalidParameter, match="no loadings are among"):
         align_chains(scores)

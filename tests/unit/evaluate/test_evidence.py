@@ -7,6 +7,7 @@ import pytest
 
 import dcomp
 from dcomp.evaluate import evidence
+from dcomp.evaluate.evidence import Chains, effective_size, log_mean_error
 
 X = np.random.default_rng(3).poisson([[3, 2, 0.2, 0.1], [0.1, 0.1, 2, 4]] * 6, (12, 4))
 
@@ -76,7 +77,65 @@ def test_a_model_object_and_blocks():
     assert evidence(counts, 2, model=model, n_sweeps=30).log_evidence == by_name.log_evidence
 
 
+@pytest.mark.parametrize(
+    ("n_chains", "carrying", "warned"), [(20, 5, False), (20, 4, True), (4, 2, False), (4, 1, True)]
+)
+def test_a_quarter_of_the_chains_and_no_fewer_than_two_must_carry_it(
+    monkeypatch, n_chains, carrying, warned
+):
+    """Chains at a constant log weight, −5 for some and hopeless for the others: temperatures go
+    from 0 to 1, so that the constant itself is the chain's estimate."""
+    level = np.where(np.arange(n_chains) < carrying, -5.0, -900.0)
+
+    def sweeps(self, temperatures):
+        assert temperatures[0] == 0
+        assert (np.diff(temperatures) > 0).all()
+        assert temperatures[-1] < 1  # the last sweep's weight is up to 1
+        values = np.repeat(level[:, None], len(temperatures), axis=1)
+        return 0.25 * values, 0.75 * values
+
+    monkeypatch.setattr(Chains, "sweeps", sweeps)
+    found = evidence(X, 2, alpha=0.5, n_sweeps=7, n_chains=n_chains)
+    assert found.log_evidence == pytest.approx(-5 + np.log(carrying / n_chains))
+    assert found.per_chain.tolist() == pytest.approx(level.tolist())
+    assert found.effective_sample_size == pytest.approx(carrying)
+    assert any("lower bound" in sentence for sentence in found.warnings) == warned
+
+
+def test_the_harmonic_mean_by_hand(monkeypatch):
+    """N / Σ 1/p(w | z) over the second half of each chain; what went before does not count."""
+    log_words = np.array([[99.0, 99.0, -3.0, -4.0, -5.0], [-99.0, -99.0, -2.0, -2.0, -2.5]])
+    monkeypatch.setattr(Chains, "sweeps", lambda self, t: (np.nan * log_words, log_words))
+    found = evidence(X, 2, alpha=0.5, method="harmonic", n_sweeps=5, n_chains=2)
+    p = np.exp(log_words[:, 2:])
+    assert found.log_evidence == pytest.approx(np.log(6 / (1 / p).sum()))
+    np.testing.assert_allclose(found.per_chain, np.log(3 / (1 / p).sum(axis=1)))
+    assert found.effective_sample_size == pytest.approx((1 / p).sum() ** 2 / (1 / p**2).sum())
+    assert found.method == "harmonic"
+    first, *warned = str(found).splitlines()
+    assert "(harmonic, effective number of draws" in first
+    assert [line[:9] for line in warned] == ["warning: "]
+
+
+def test_the_error_is_the_larger_of_two():
+    """The delta method's, s(w) / (√n mean w), or that of mean(log w) where one weight is all."""
+    few = np.array([1.0, 1.0, 1.0, 1.0, np.exp(2.0)])
+    delta = few.std(ddof=1) / np.sqrt(5) / few.mean()
+    assert log_mean_error(np.log(few)) == pytest.approx(delta)
+    one = np.array([0.0, -50.0, -50.0])
+    assert log_mean_error(one) == pytest.approx(one.std(ddof=1) / np.sqrt(3))
+    assert log_mean_error(np.array([0.0, 1.0])) == pytest.approx(0.5)  # two are enough
+    assert log_mean_error(np.full(4, -7.0)) == 0
+    assert effective_size(np.full(4, -7.0)) == pytest.approx(4)
+
+
 def test_what_it_refuses():
+    with pytest.raises(dcomp.InvalidParameter, match=r"beta must be positive, got 0"):
+        evidence(X, 2, model="GP", alpha=1.0, beta=0.0)
+    with pytest.raises(dcomp.UnsupportedCombination, match="needs a score prior that can be"):
+        evidence(X, 2, model="LN")
+    with pytest.raises(dcomp.InvalidParameter, match=r"^n_chains must be a whole number"):
+        evidence(X, 2, n_chains=0)
     with pytest.raises(dcomp.InvalidParameter, match="method must be"):
         evidence(X, 2, method="chib")
     with pytest.raises(dcomp.InvalidParameter, match="n_sweeps must be a whole number"):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dcomp
 from dcomp.data import halves, train_test
 from dcomp.evaluate import completion
+from dcomp.evaluate.heldout import over_documents
+from dcomp.models import GammaPoisson
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +29,11 @@ def test_one_component_is_the_unigram_model(split):
     assert model.perplexity(test) == pytest.approx(np.exp(-expected), rel=1e-5)
 
 
-def test_by_hand_for_two_components(split):
+@pytest.mark.parametrize(("loadings", "gamma"), [("mean", 0.5), ("vb", 0.5), ("map", 9.0)])
+def test_by_hand_for_two_components(split, loadings, gamma):
+    """With E[θ], or with the mode where the fit is one."""
     train, test = split
-    fitted = dcomp.DCA(2, gamma=0.5, verbose=0).fit(train).fit_
+    fitted = dcomp.DCA(2, gamma=gamma, loadings=loadings, verbose=0).fit(train).fit_
     result = completion(fitted, test, seed=4)
     first, second = halves(test, 0.5, seed=4)
     p = fitted.transform(first).astype(float) @ fitted.Theta.T.astype(float)
@@ -47,6 +53,28 @@ def test_gamma_poisson_is_comparable(split):
     dm = dcomp.LDA(3, verbose=0).fit(train).completion(test)
     gp = dcomp.GaP(3, verbose=0).fit(train).completion(test)
     assert abs(dm.log_likelihood - gp.log_likelihood) < 0.02
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.2])
+def test_the_first_part_was_watched_for_its_share_of_the_exposure(split, fraction):
+    """GP: of f of the tokens, seen during f·e, E[l_k] = (α + c_k) / (β_k + f e); components with
+    unequal β have other shares at another exposure."""
+    train, test = split
+    beta = np.array([0.05, 0.5, 4.0])
+    fitted = dcomp.fit(train, GammaPoisson.build(3, alpha=0.5, beta=0.05), max_iter=40, tol=0)
+    fitted = replace(fitted, state=replace(fitted.state, model=fitted.model.with_scores(beta=beta)))
+    e = np.linspace(0.5, 3.0, test.n_docs)
+    result = completion(fitted, test, exposure=e, fraction=fraction, seed=4)
+    first, second = halves(test, fraction, seed=4)
+
+    def by_hand(exposure):
+        c = fitted.fold_in(first, exposure=exposure).c.astype(float)
+        mean = (0.5 + c) / (beta + exposure[:, None])
+        p = mean / mean.sum(axis=1, keepdims=True) @ fitted.Theta.T.astype(float)
+        return (second.to_scipy().toarray() * np.log(p)).sum(axis=1)
+
+    np.testing.assert_allclose(result.per_document, by_hand(fraction * e), rtol=1e-4, atol=1e-4)
+    assert np.abs(by_hand(e) - result.per_document).max() > 0.1  # the whole exposure would show
 
 
 def test_standard_error_covers_other_splits(split):
@@ -82,11 +110,26 @@ def test_nothing_to_predict(split):
     fitted = dcomp.LDA(2, verbose=0).fit(split[0]).fit_
     with pytest.raises(dcomp.InvalidCounts, match="needs tokens to predict"):
         completion(fitted, np.zeros((2, 30), int))
-    with pytest.raises(dcomp.InvalidParameter, match="fraction must lie between 0 and 1"):
-        completion(fitted, split[1], fraction=1.5)
+    for fraction in (-0.5, 0, 1, 1.5):
+        with pytest.raises(dcomp.InvalidParameter, match="fraction must lie between 0 and 1"):
+            completion(fitted, split[1], fraction=fraction)
 
 
 def test_one_document_has_no_standard_error(split):
     result = completion(dcomp.LDA(2, verbose=0).fit(split[0]).fit_, split[1].rows([0]))
     assert np.isnan(result.standard_error)
     assert np.isfinite(result.log_likelihood)
+
+
+def test_the_ratio_and_its_error_by_hand():
+    """Σ log p / Σ tokens = −2.6; residuals from −2.6 a token are 1.2 and −1.2; the document without
+    tokens is none of the two."""
+    result = over_documents(np.array([-4.0, -9.0, 0.0]), np.array([2.0, 3.0, 0.0]))
+    assert result.log_likelihood == pytest.approx(-2.6)
+    assert result.standard_error == pytest.approx(np.sqrt(2 * (1.2**2 + 1.2**2)) / 5)
+    assert (result.n_docs, result.n_tokens) == (2, 5)
+    assert result.perplexity == pytest.approx(np.exp(2.6))
+    assert result.perplexity_error == pytest.approx(np.exp(2.6) * result.standard_error)
+    assert str(result).startswith("held-out perplexity 13.5 ± 6.5 (log-likelihood -2.6000 ± 0.4800")
+    three = over_documents(np.array([-1.0, -2.0, -6.0]), np.ones(3))  # plain s / √n
+    assert three.standard_error == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))

@@ -7,8 +7,9 @@ import pytest
 
 import dcomp
 from dcomp.data import Counts
-from dcomp.evaluate import select, select_chains, select_components
+from dcomp.evaluate import Evidence, select, select_chains, select_components
 from dcomp.evaluate.select import Candidate, Selection, _OfOneK
+from dcomp.evaluate.select_chains import ChainScore
 from dcomp.models import DirichletMultinomial, GammaPoisson
 
 QUICK = {"with_evidence": False, "gamma": 0.05, "n_jobs": 2}
@@ -144,6 +145,18 @@ def test_gamma_poisson_with_an_exposure_per_document():
     assert select_components(counts, [1, 2], exposure=e, **options).recommended == 2
 
 
+def test_a_feature_that_no_component_has():
+    """Maximum likelihood gives nothing to a word that is in held-out documents alone."""
+    X = np.random.default_rng(0).poisson(2.0, (12, 6))
+    X[:, 5] = 0
+    X[3, 5] = 2
+    options = {"model": "GP", "algorithm": "ml", "alpha": 1, "beta": 0, "gamma": 1.0}
+    found = select_components(X, [1, 2], n_chains=3, n_starts=1, with_evidence=False, **options)
+    # K = 1 has all of five features in every chain, and of the sixth all or, in one chain, nothing.
+    assert found.candidates[0].exclusivity == pytest.approx((1 + 1 + 5 / 6) / 3)
+    assert 0 < found.candidates[1].exclusivity < 1
+
+
 def candidate(K, behind, error, **more):
     values = {"evidence": np.nan, "evidence_error": np.nan, "evidence_is_sound": False}
     values |= {"coherence": 0.1, "exclusivity": 0.5, "stability": 0.9, "converged": 1.0} | more
@@ -199,6 +212,122 @@ def test_a_difference_counts_what_chains_do():
     behind, error = select._difference(best, stuck, parts)
     assert behind == pytest.approx(0.05)
     assert error == pytest.approx(0.05)  # 0 and 0.1 per token: deviation 0.1/√2, over √2
+
+
+@pytest.mark.parametrize(
+    ("errors", "near"), [(0.9, (2, 3)), (1.1, (3,)), (1.9, (3,)), (-0.9, (2, 3)), (-1.1, (2,))]
+)
+def test_one_standard_error_is_the_rule(monkeypatch, errors, near):
+    """K = 2 is `errors` standard errors behind K = 3, over 12 documents of one token each."""
+    noise = np.random.default_rng(0).normal(size=12)
+    noise -= noise.mean()
+
+    def run_chain(plan, K, chain):
+        own = plan.parts[chain]
+        by_chain = [noise[part].mean() for part in plan.parts]
+        error = max(noise.std(ddof=1) / np.sqrt(12), np.std(by_chain, ddof=1) / np.sqrt(3))
+        score = -2.0 - (noise[own] + errors * error if K == 2 else 0.0 * own)
+        return ChainScore(own, score, np.ones(4), np.full((5, K), 0.2, np.float32), 1.0)
+
+    monkeypatch.setattr(select, "run_chain", run_chain)
+    X = np.ones((12, 5), int)
+    found = select_components(X, [2, 3], n_chains=3, with_evidence=False, n_jobs=1)
+    assert found.indistinct == near
+    assert found.recommended == near[0]
+    second = found.candidates[0 if errors > 0 else 1]
+    assert second.behind / second.behind_error == pytest.approx(abs(errors))
+    assert found.best.behind == found.best.behind_error == 0
+
+
+@pytest.fixture
+def flat_chains(monkeypatch):
+    """Chains that are not run: all scores are equal, and components are as they are given."""
+    Theta = {}
+
+    def run_chain(plan, K, chain):
+        own = plan.parts[chain]
+        loadings = Theta.get((K, chain), np.full((5, K), 0.2)).astype(np.float32)
+        return ChainScore(own, -2.0 * np.ones(len(own)), np.ones(len(own)), loadings, chain % 2)
+
+    monkeypatch.setattr(select, "run_chain", run_chain)
+    return Theta
+
+
+def test_components_of_the_chains_by_hand(flat_chains):
+    """Exclusivity is the mean share that a component has of its top features, stability the
+    agreement of matched components, both over chains."""
+    theta = np.array([[0.6, 0.1], [0.3, 0.1], [0.1, 0.8], [0, 0], [0, 0]])
+    flat_chains[2, 0], flat_chains[2, 1] = theta, theta[:, ::-1]
+    flat_chains[2, 2] = np.array([[0.6, 0.1], [0.4, 0.1], [0, 0], [0, 0], [0, 0.8]])
+    found = select_components(
+        np.ones((12, 5), int), [2], n_chains=3, with_evidence=False, n_top=2, n_jobs=1
+    ).candidates[0]
+    # The first: features 0 and 1. The second: its own and, of two with 0.1, the one numbered first.
+    each = [6 / 7, 3 / 4, 8 / 9, 1 / 7], [6 / 7, 4 / 5, 8 / 8, 1 / 7]
+    assert found.exclusivity == pytest.approx((2 * np.mean(each[0]) + np.mean(each[1])) / 3)
+    root = np.sqrt(theta)
+    same, other = root.T @ root, root.T @ np.sqrt(flat_chains[2, 2])
+    agreement = (np.trace(other) / 2 - other.mean()) / (1 - other.mean())
+    assert np.trace(same) == pytest.approx(2)
+    assert found.stability == pytest.approx((1 + 2 * agreement) / 3, rel=1e-5)
+    assert found.converged == pytest.approx(1 / 3)
+
+
+@pytest.fixture
+def asked_evidence(flat_chains, monkeypatch):
+    """Evidence that is not estimated: −10, −20, …, and what was asked for."""
+    asked = []
+
+    def evidence(counts, K, **options):
+        asked.append((K, options))
+        size = 2.0 if K < 3 else 1.9
+        return Evidence(-10.0 * K, 0.5 * K, "annealed", size, (), np.zeros(8), None)
+
+    monkeypatch.setattr(select, "evidence", evidence)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("budget", "wanted", "sweeps"),
+    [
+        (60 * 8 * 300, "auto", [300, 150, 100]),  # 60 tokens, 8 chains
+        (60 * 8 * 300 - 1, "auto", []),
+        (60 * 8 * 2000, "auto", [1000, 1000, 666]),
+        (1.0, True, [1000, 1000, 1000]),
+        (1e9, False, []),
+    ],
+)
+def test_sweeps_of_the_evidence(asked_evidence, monkeypatch, budget, wanted, sweeps):
+    """As many as the budget pays for, from 100 to 1000; fewer than 100 for any K, and none is."""
+    monkeypatch.setattr(select, "EVIDENCE_BUDGET", budget)
+    X = np.ones((12, 5), int)
+    found = select_components(
+        X, [1, 2, 3], n_chains=3, with_evidence=wanted, alpha=0.7, random_state=5, n_jobs=1
+    )
+    assert [options["n_sweeps"] for _, options in asked_evidence] == sweeps
+    assert all(options["alpha"] == 0.7 for _, options in asked_evidence)
+    assert all(options["random_state"] == 5 for _, options in asked_evidence)
+    assert ("too large" in found.summary) == (wanted == "auto" and not sweeps)
+    if sweeps:
+        assert [c.evidence for c in found.candidates] == [-10, -20, -30]
+        assert [c.evidence_error for c in found.candidates] == [0.5, 1.0, 1.5]
+        # Less than a quarter of the chains carry the last: none may be compared with it.
+        assert [c.evidence_is_sound for c in found.candidates] == [True, True, False]
+        assert "highest at 1, but the annealing was too short" in found.summary
+        assert "≥ -30 ± 2" in str(found)
+        assert "≥ -20" not in str(found)
+
+
+def test_evidence_is_not_asked_of_models_that_have_none(asked_evidence):
+    found = select_components(np.ones((12, 5), int), [2], model="LN", n_chains=3, n_jobs=1)
+    assert asked_evidence == []
+    assert "Model LN has no evidence by annealing." in found.summary
+
+
+def test_evidence_that_agrees_is_said_to(asked_evidence):
+    found = select_components(np.ones((12, 5), int), [1, 2], n_chains=3, n_jobs=1)
+    assert found.indistinct == (1, 2)
+    assert "The evidence is highest at 1, too." in found.summary
 
 
 def test_a_picture():

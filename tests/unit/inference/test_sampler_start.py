@@ -120,7 +120,11 @@ def log_p(gamma, n, blocks):
     return value
 
 
-@pytest.mark.parametrize("blocks", [np.zeros(30, np.int32), np.repeat([0, 1, 2], 10)])
+@pytest.mark.parametrize(
+    "blocks",
+    [np.zeros(30, np.int32), np.repeat([0, 1, 2], 10), np.minimum(np.arange(30), 2)],
+    ids=["one", "equal", "two of a single feature"],
+)
 def test_each_step_for_gamma_raises_its_likelihood(blocks):
     rng = np.random.default_rng(0)
     n = rng.poisson(rng.gamma(0.2, 20.0, size=(30, 4)))

@@ -60,6 +60,11 @@ def test_format_overrides_the_extension(tmp_path):
         read(path, format="word")
 
 
+def test_the_names_of_formats_are_what_users_write():
+    names = {"docword", "ldac", "matrix-market", "npz", "table", "text", "jsonl"}
+    assert names <= set(FORMATS)
+
+
 def test_text_that_is_not_docword_is_text(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("12\n13 monkeys\n14\n")

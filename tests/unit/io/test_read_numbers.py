@@ -13,7 +13,7 @@ from scipy import sparse
 from dcomp.data import Counts
 from dcomp.errors import InvalidFile
 from dcomp.io import files, ldac, read
-from dcomp.io.numbers import parse_lines
+from dcomp.io.numbers import is_whole, parse_lines
 
 tables = hnp.arrays(
     np.int64,
@@ -99,9 +99,22 @@ def test_ldac_finds_its_vocabulary(tmp_path):
         ("2\n3\n1\n1 1 1.5\n", ":4: expected 'document word count', found '1 1 1.5'"),
         ("2\n3\n2\n1 1 1\n1 1 -1\n", ":5: expected 'document word count', found '1 1 -1'"),
         ("2\n3\n1\n3 1 1\n", ":4: document must be between 1 and 2, found 3"),
+        ("2\n3\n1\n0 1 1\n", ":4: document must be between 1 and 2, found 0"),
         ("2\n3\n1\n1 0 1\n", ":4: word must be between 1 and 3, found 0"),
+        ("2\n3\n1\n1 4 1\n", ":4: word must be between 1 and 3, found 4"),
         ("2\n3\n1\n1 1 2147483648\n", ":4: count must be at most 2147483647, found 2147483648"),
         ("0\n3\n0\n", ":1: there must be at least one document"),
+        ("2\n0\n0\n", ":1: there must be at least one document and one word"),
+        ("1\n1\n2147483647\n", ":3: the header promises 2147483647 entries, the file holds 0"),
+        ("1\n1\n2147483648\n", ":3: expected the number of entries, found '2147483648'"),
+        ("2\n3\n2\n2 3 1\n0 1 1\n", ":5: document must be between 1 and 2, found 0"),
+        ("2\n3\n2\n1 1 1\n3 1 1\n", ":5: document must be between 1 and 2, found 3"),
+        ("2\n3\n2\n1 1 1\n1 1 2147483648\n", ":5: count must be at most 2147483647"),
+        # Lines at the limits are good: the one after them is named.
+        (
+            "2\n3\n3\n1 1 0\n2 3 2147483647\n\n1 5 1\n",
+            ":7: word must be between 1 and 3, found 5",
+        ),
         ("2\n3\n1\n1 1 " + "9" * 5000 + "\n", ":4: expected 'document word count'"),
     ],
 )
@@ -111,6 +124,17 @@ def test_bad_docword(tmp_path, content, message):
     with pytest.raises(InvalidFile) as error:
         read(path, format="docword")
     assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_docword_with_other_bytes_or_nothing(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"\xff\xfe2\n3\n1\n1 1 1\n")
+    with pytest.raises(InvalidFile, match=r"t\.txt:1: expected the number of documents, found "):
+        read(path, format="docword")
+    path.write_text("2\n3\n2\n1 1 0\n2 3 4\n")  # a count of 0 is none
+    assert read(path).to_scipy().toarray().tolist() == [[0, 0, 0], [0, 0, 4]]
+    path.write_text("2\n3\n0\n")
+    assert read(path).shape == (2, 3)
 
 
 def test_docword_vocabulary_of_the_wrong_length(tmp_path):
@@ -149,6 +173,7 @@ def test_repeated_entries_are_summed_and_checked(tmp_path):
         ("1 0:1\n1 2147483647:1\n", ":2: terms and counts must be at most 2147483647"),
         ("1 0:1\n1 0:2147483648\n", ":2: terms and counts must be at most 2147483647"),
         ("1 0:1\n1 0:\n:1\n", ":2: expected 'term:count', found '0:'"),
+        ("1 0:2147483647\n1 0:x\n", ":2: expected 'term:count', found '0:x'"),  # the first is good
         ("0\n0\n", ": there must be at least one document with at least one term"),
     ],
 )
@@ -158,6 +183,12 @@ def test_bad_ldac(tmp_path, content, message):
     with pytest.raises(InvalidFile) as error:
         read(path)
     assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_whole_numbers_fit_into_64_bits():
+    assert is_whole("9" * 18)
+    assert not is_whole("9" * 19)
+    assert parse_lines(b"9" * 18 + b"\n").values.tolist() == [10**18 - 1]
 
 
 @given(st.binary(max_size=40).filter(lambda text: b"\r" not in text))

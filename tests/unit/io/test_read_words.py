@@ -36,6 +36,14 @@ def test_wide_table(tmp_path):
     assert dense(read(semicolons, delimiter=";")) == [[0, 0, 0]]
 
 
+def test_whole_numbers_may_be_written_otherwise(tmp_path):
+    largest = [[2**31 - 1, 0, 30]]
+    long = written(tmp_path / "t.csv", "d,f,n\nx,a,2147483647.0\nx,b,0.0\nx,c,3e1\n")
+    assert dense(read(long)) == largest
+    wide = written(tmp_path / "w.csv", "d,a,b,c\nx,2147483647.0,0.0,3e1\n")
+    assert dense(read(wide)) == largest
+
+
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
@@ -146,5 +154,5 @@ def test_two_columns_of_numbers_are_no_names(tmp_path, number):
     path.write_text(f"a,b\n1,7\n3,{number}\n")
     with pytest.raises(InvalidFile, match=rf"dense\.csv:3: two columns .*'{number}' is no name"):
         read(path)
-    path.write_text("document,feature\n1,7\n3,8\n")
+    path.write_text("document,feature\n1,7\n3, 8 \n")
     assert read(path).n_tokens == 2  # ids of features

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -136,8 +134,9 @@ def test_a_dirichlet_row_is_that_of_the_paper():
 @pytest.mark.parametrize("kind", ["document", "document-phi"])
 def test_learning_psi_never_lowers_the_likelihood(kind):
     rng = np.random.default_rng(2)
-    model = Structured.build(DEEP, kind, psi=0.7 if kind == "document" else (0.7, 2.0))
-    rows = replace(model.scores.rows, learn_psi=True)
+    psi = 0.7 if kind == "document" else (0.7, 2.0)
+    model = Structured.build(DEEP, kind, psi=psi, learn_psi=True)
+    rows = model.scores.rows
     true = type(rows).build(DEEP, 3.0, per_document=True)
     upsilon = true.draw(np.zeros((300, rows.width)), rng)
     pairs = np.concatenate(
@@ -169,6 +168,21 @@ def test_effective_loadings_and_node_scores_say_the_same():
     np.testing.assert_allclose(nodes @ Theta.T, scores @ (table @ Theta.T), rtol=1e-12)
     own = np.repeat(upsilon, 5, axis=0)  # the same from a Υ for each document
     np.testing.assert_allclose(model.scores.node_scores(scores, own), nodes, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["document", "document-phi"])
+def test_pooled_rows_take_the_words_of_all_documents_together(kind):
+    """Where documents have their own Υ, that of the corpus is E[Υ | all their words]."""
+    S = np.array([[9, 0, 1], [0, 2, 4], [1, 0, 0]])  # words of the nodes of a tree of two leaves
+    if kind == "document":
+        S = np.array([[9, 0, 0, 1], [0, 1, 2, 3], [1, 0, 0, 0]])  # of the pairs (leaf, node)
+    model = Structured.build(Structure.from_parents([2, 2, -1]), kind, psi=0.5)
+    found = model.scores.pooled_upsilon(S)
+    if kind == "document":  # (ψ + ΣS) over its sum in the leaf's row
+        expected = [10.5 / 12, 1.5 / 12, 2.5 / 7, 4.5 / 7]
+    else:  # of 17 words 5 stop at the top
+        expected = [12.5 / 18, 5.5 / 18, 12.5 / 18, 5.5 / 18]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("leaves", ["DM", "GP", "CGP"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
@@ -199,6 +200,61 @@ def test_a_changed_manifest(path, changes):
 def test_a_hostile_array(path, content):
     put(path, "state/c.npy", content)
     with pytest.raises(dcomp.InvalidFile):
+        dcomp.load(path)
+
+
+PLAIN = {
+    "fewer documents than exposures": ("state/c", lambda a: a[:-1]),
+    "fewer components": ("state/c", lambda a: a[:, :1]),
+    "one dimension": ("state/c", lambda a: a[:, 0]),
+    "fewer features": ("state/n", lambda a: a[:-1]),
+    "counts of features of fewer components": ("state/n", lambda a: a[:, :1]),
+    "negative counts of features": ("state/n", lambda a: -a),
+    "another precision": ("state/n", lambda a: a.astype(np.float64)),
+    "not finite": ("state/n", lambda a: np.where(a == a.max(), np.inf, a).astype(a.dtype)),
+    "fewer blocks": ("exposure", lambda a: a[:, :1]),
+    "columns first": ("state/n", np.asfortranarray),
+}
+SAMPLED = {
+    "a component too many": ("state/z", lambda a: np.where(a == a.max(), 2, a).astype(a.dtype)),
+    "a token too few": ("state/z", lambda a: a[1:]),
+    "other numbers": ("state/z", lambda a: a.astype(np.int32)),
+    "recorded fewer features": ("recorded/Theta", lambda a: a[:-1]),
+    "recorded below nothing": ("recorded/zeros", lambda a: a - 100),
+    "recorded in double precision": ("recorded/c", lambda a: a.astype(np.float64)),
+    "recorded fewer documents": ("recorded/c", lambda a: a[:-1]),
+}
+
+
+def replace_array(path, name, change):
+    """The file at `path` with one array changed."""
+    with zipfile.ZipFile(path) as archive:
+        array = np.load(io.BytesIO(archive.read(f"{name}.npy")))
+    put(path, f"{name}.npy", npy(change(array)))
+
+
+@pytest.mark.parametrize("case", PLAIN)
+def test_arrays_that_do_not_belong_together(path, case):
+    replace_array(path, *PLAIN[case])
+    with pytest.raises(dcomp.InvalidFile, match=r"a\.dcomp"):
+        dcomp.load(path)
+
+
+@pytest.mark.parametrize("case", SAMPLED)
+def test_arrays_of_a_sampler_that_do_not_belong_together(with_draws, case):
+    replace_array(with_draws, *SAMPLED[case])
+    with pytest.raises(dcomp.InvalidFile, match=r"d\.dcomp"):
+        dcomp.load(with_draws)
+
+
+def test_compressed_arrays_are_refused(path):
+    """They could be larger than memory, however small the file."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(dcomp.InvalidFile, match="dcomp stores arrays plain"):
         dcomp.load(path)
 
 
