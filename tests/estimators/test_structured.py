@@ -190,7 +190,7 @@ def test_leaves_are_a_flat_fit(counts):
 
 def test_a_fit_is_read_as_a_tree(counts):
     fit = small(tree=TREE).fit(counts).fit_
-    tree = Hierarchy.of(fit, counts, n=3)
+    tree = Hierarchy.from_fit(fit, counts, n=3)
     assert tree.tree.names[0] == "h8"
     assert tree.nodes[0].subtree == pytest.approx(1, abs=1e-5)
     numbers = [node.number for node in tree.nodes]
@@ -201,12 +201,12 @@ def test_a_fit_is_read_as_a_tree(counts):
     assert json.loads(tree.to_json())["name"] == "h8"
     groups = level_correlations(fit).groups
     assert {name: len(r) for name, r in groups.items()} == {"T-T": 3, "B-B": 15, "T-B": 18}
-    several = Hierarchy.of(small(tree=[3, 3, -1, -1]).fit(counts).fit_, n=3)
+    several = Hierarchy.from_fit(small(tree=[3, 3, -1, -1]).fit(counts).fit_, n=3)
     assert several.tree.names[0] == "all"
     assert (several.nodes[0].number, several.nodes[0].own) == (-1, ())
     flat = small(mask=np.ones((2, 3))).fit(counts).fit_
     with pytest.raises(dcomp.UnsupportedCombination, match="ST with a strict tree"):
-        Hierarchy.of(flat)
+        Hierarchy.from_fit(flat)
 
 
 @pytest.mark.parametrize("leaves", ["DM", "GP", "CGP"])

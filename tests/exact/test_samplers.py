@@ -116,7 +116,7 @@ def test_collapsed_gibbs_keeps_the_posterior(key, layout, sparse):
 def test_the_reference_keeps_the_posterior(sampler, key, layout):
     model, observed = make(key, layout)
     step = reference.direct_sweep if sampler == "direct" else reference.collapsed_sweep
-    tokens = reference.Tokens.of(observed.counts)
+    tokens = reference.Tokens.from_counts(observed.counts)
 
     def sweep(z, c, n, seed):
         new = step(model, observed, z, np.random.default_rng(seed))

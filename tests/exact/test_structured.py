@@ -108,11 +108,11 @@ def test_other_structures_keep_it_too(kind, structure):
 @pytest.mark.parametrize(("kind", "leaves"), [("shared", "CGP"), ("phi", "DM"), ("document", "GP")])
 def test_the_reference_keeps_the_posterior(kind, leaves):
     model, observed = build(kind, leaves), observe(leaves, table=W[:2])
-    tokens = Tokens.of(observed.counts)
+    tokens = Tokens.from_counts(observed.counts)
 
     def sweep(z, seed):
         z = reference.collapsed_sweep(model, observed, z, np.random.default_rng(seed))
-        counted = reference.Counted.of(model, tokens, z, observed.counts)
+        counted = reference.Counted.from_assignment(model, tokens, z, observed.counts)
         return counted.leaves(model), counted.rows(model), counted.n
 
     assert invariance(model, observed, sweep, n_draws=2000) > ALARM
@@ -139,13 +139,13 @@ def test_the_sampler_of_a_wrong_model_fails(kind, change):
 def test_the_joint_is_the_product_of_its_conditionals(kind, leaves):
     """B09 (2) to (5) in closed form against (7), (8), (9) and 5.3, token after token."""
     model, observed = build(kind, leaves), observe(leaves, "exposure")
-    tokens = Tokens.of(observed.counts)
+    tokens = Tokens.from_counts(observed.counts)
     empty = np.zeros(0, dtype=np.int64)
     none = Tokens(empty, empty)
     rng = np.random.default_rng(1)
     for _ in range(3):
         z = rng.integers(model.structure.n_pairs, size=len(tokens.document))
-        counted = reference.Counted.of(model, none, empty, observed.counts)
+        counted = reference.Counted.from_assignment(model, none, empty, observed.counts)
         value = reference.log_joint(model, observed, counted)
         for t, (i, j) in enumerate(zip(tokens.document, tokens.feature, strict=True)):
             weight = reference.pair_weights(model, observed, counted, i, j)[z[t]]
@@ -164,7 +164,9 @@ def test_the_objective_is_the_log_joint(kind, leaves):
     state = algorithm.init(model, observed, seed=5)
     state, info = algorithm.step(observed, state, LocalExecutor(2))
     by_entry = algorithm.in_entry_order(model, observed, state.z).astype(np.int64)
-    counted = reference.Counted.of(model, Tokens.of(observed.counts), by_entry, observed.counts)
+    counted = reference.Counted.from_assignment(
+        model, Tokens.from_counts(observed.counts), by_entry, observed.counts
+    )
     expected = reference.log_joint(model, observed, counted)
     expected += model.log_constant(observed, combinatoric=False).sum()
     assert info.objective == pytest.approx(expected, abs=1e-9)
@@ -229,7 +231,7 @@ def check_given_loadings(kind, leaves):
     Theta = rng.dirichlet(np.ones(3), size=3).T
     upsilon = model.scores.rows.mean(np.zeros((1, model.scores.rows.width)))[0]
     given = model.with_given_upsilon(upsilon)
-    tokens = Tokens.of(observed.counts)
+    tokens = Tokens.from_counts(observed.counts)
     H, structure = model.n_components, model.structure
     expected = np.zeros((3, H))
     weight = np.zeros(3)

@@ -199,7 +199,7 @@ def native(counts, model, n, eta, max_inner, tol, dtype="float64"):
     observed = Observations.build(counts)
     weights = Weights.build(model, counts.features, n.astype(dtype), "mean", 1)
     out, c = np.empty_like(eta), np.empty(eta.shape, dtype=dtype)
-    how = _Climb(Normal.of(model), weights, max_inner, tol)
+    how = _Climb(Normal.from_model(model), weights, max_inner, tol)
     return out, c, _laplace(_Part(observed, eta, out, c), how, 2)
 
 
@@ -315,7 +315,7 @@ def test_a_spread_without_bounds_is_held_and_reported():
 def test_kernel_checks_shapes():
     counts, model, n = corpus(1, 3)
     weights = Weights.build(model, counts.features, n, "mean", 1)
-    normal, eta = Normal.of(model), np.zeros((40, 3))
+    normal, eta = Normal.from_model(model), np.zeros((40, 3))
     corpus_ = Observations.build(counts).corpus
     head = (corpus_, weights.Theta, weights.log_scale)
     prior = (normal.mu0, normal.P, normal.half_log_det)

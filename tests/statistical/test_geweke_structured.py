@@ -92,8 +92,8 @@ def sweep(model, drawn, seed, rng, n_sweeps):
         sampler.sweep(model, z, seed, number, 1)
     by_entry = np.empty_like(z)
     sampler.in_entry_order(z, by_entry)
-    tokens = reference.Tokens.of(counts)
-    return reference.Counted.of(model, tokens, by_entry.astype(np.int64), counts)
+    tokens = reference.Tokens.from_counts(counts)
+    return reference.Counted.from_assignment(model, tokens, by_entry.astype(np.int64), counts)
 
 
 def rounds(model, sampled, rng, n_replicates, n_rounds=2, n_sweeps=4):

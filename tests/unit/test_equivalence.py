@@ -34,7 +34,7 @@ def test_three_readings_of_one_fit():
     lengths = W.sum(axis=1)
     L = poisson_from_multinomial(plsa.fit_.scores, lengths)
     Theta = plsa.fit_.Theta
-    aspects = Aspects.of(L, Theta)
+    aspects = Aspects.from_factors(L, Theta)
     assert aspects.p_z.sum() == pytest.approx(1)
     np.testing.assert_allclose(aspects.joint * W.sum(), L @ Theta.T, rtol=1e-5)
     np.testing.assert_allclose((L @ Theta.T).sum(axis=1), lengths, rtol=1e-5)
@@ -72,7 +72,7 @@ def test_what_cannot_be_read_so():
     with pytest.raises(InvalidParameter, match=r"one finite number per document \(2\)"):
         poisson_from_multinomial([[1.0, 0.0], [0.5, 0.5]], [1.0, 2.0, 3.0])
     with pytest.raises(InvalidParameter, match="same number of components; got 2 and 3"):
-        Aspects.of(np.ones((4, 2)), np.ones((5, 3)))
+        Aspects.from_factors(np.ones((4, 2)), np.ones((5, 3)))
 
 
 @pytest.mark.parametrize(("shape", "scale"), [(0.7, 200.0), (1.3, 80.0), (4.0, 30.0)])

@@ -61,7 +61,7 @@ def print_tree(out: Console, fit: Fit, n: int) -> None:
     folded lines cannot be read; whole elsewhere."""
     from dcomp.evaluate import Hierarchy
 
-    for line in Hierarchy.of(fit, n=n).text().splitlines():
+    for line in Hierarchy.from_fit(fit, n=n).text().splitlines():
         cut = out.is_terminal and len(line) > out.width
         out.print(line[: out.width - 1] + "…" if cut else line, soft_wrap=True)
 

@@ -47,7 +47,7 @@ class Flags:
     of_fit: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, parameters: Iterable[Any], of_fit: Iterable[Any] = ()) -> Flags:
+    def from_params(cls, parameters: Iterable[Any], of_fit: Iterable[Any] = ()) -> Flags:
         """From the parameters of commands, as typer has them."""
         return cls(_by_name(parameters), _by_name(of_fit))
 
@@ -103,7 +103,7 @@ def speak_for(group: Any, command: str | None) -> None:
     """From now on messages are about this command of the program."""
     commands = group.commands
     if command in commands:
-        _current.set(Flags.of(commands[command].params, commands["fit"].params))
+        _current.set(Flags.from_params(commands[command].params, commands["fit"].params))
 
 
 def in_shell_words(message: object) -> str:

@@ -133,7 +133,7 @@ class TreeDCA(DCA):
         how well children go with their parents (`dcomp.evaluate.Hierarchy`)."""
         check_is_fitted(self, "fit_")
         counts = None if X is None else self._counts(X)
-        return Hierarchy.of(self.fit_, counts, n=n)
+        return Hierarchy.from_fit(self.fit_, counts, n=n)
 
     def stability(self, n_top: int = 3) -> EdgeStability:
         """Which edges of the tree the other chains found too (`dcomp.evaluate.edge_stability`): a

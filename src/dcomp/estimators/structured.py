@@ -177,7 +177,7 @@ class StructuredDCA(DCA):
     def hierarchy(self, X: Any = None, n: int = 8) -> Hierarchy:
         """The fit as a tree to read (`dcomp.evaluate.Hierarchy`); an error where it is none."""
         check_is_fitted(self, "fit_")
-        return Hierarchy.of(self.fit_, None if X is None else self._counts(X), n=n)
+        return Hierarchy.from_fit(self.fit_, None if X is None else self._counts(X), n=n)
 
     def stability(self) -> EdgeStability:
         """Which edges the other chains have found too (`dcomp.evaluate.edge_stability`)."""

@@ -41,10 +41,10 @@ class Alignment:
     belongs: Numbers  # (max(K, K'))
 
     @classmethod
-    def of(cls, matrix: FloatArray) -> Alignment:
+    def from_similarity(cls, matrix: FloatArray) -> Alignment:
         """The best matching by these similarities (K, K').
 
-        >>> Alignment.of(np.array([[0.2, 0.9], [0.3, 0.8]])).permutation
+        >>> Alignment.from_similarity(np.array([[0.2, 0.9], [0.3, 0.8]])).permutation
         array([1, 0])
         """
         # Imported here because it takes longer than all else that `import dcomp` needs.
@@ -91,7 +91,7 @@ class Alignment:
 
         Where other has more components, those without a partner come last, in their own order.
 
-        >>> matching = Alignment.of(np.array([[0.2, 0.9], [0.3, 0.8]]))
+        >>> matching = Alignment.from_similarity(np.array([[0.2, 0.9], [0.3, 0.8]]))
         >>> matching.apply([[1, 2], [3, 4]], axis=0).tolist()
         [[3, 4], [1, 2]]
         """
@@ -203,7 +203,7 @@ def align(reference: Any, other: Any, *, blocks: npt.ArrayLike | None = None) ->
             f"blocks must be one per feature, {len(parts[0])}; got shape {kinds.shape}"
         )
     first, second = (_normalised(part, kinds) for part in parts)
-    return Alignment.of(similarity(first, second, kinds))
+    return Alignment.from_similarity(similarity(first, second, kinds))
 
 
 def align_chains(fit: Fit) -> ChainAlignment:
@@ -224,7 +224,8 @@ def align_chains(fit: Fit) -> ChainAlignment:
     means = [chain.mean(axis=0, dtype=np.float64) for chain in draws.Theta]
     blocks, reference = fit.features.blocks, means[draws.best]
     return ChainAlignment(
-        tuple(Alignment.of(similarity(reference, mean, blocks)) for mean in means), draws.best
+        tuple(Alignment.from_similarity(similarity(reference, mean, blocks)) for mean in means),
+        draws.best,
     )
 
 

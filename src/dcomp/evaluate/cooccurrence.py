@@ -55,7 +55,7 @@ def in_windows(
     [[2.0, 2.0], [2.0, 3.0]]
     """
     used = np.unique(np.concatenate(topics))
-    stretches = _Stretches.of(order, used, size, exact)
+    stretches = _Stretches.from_sequences(order, used, size, exact)
     return Occurrences(
         tuple(stretches.together(np.searchsorted(used, topic)) for topic in topics),
         stretches.n_windows,
@@ -72,7 +72,7 @@ class _Stretches:
     n_windows: int
 
     @classmethod
-    def of(cls, order: Sequences, used: Numbers, size: int, exact: bool) -> _Stretches:
+    def from_sequences(cls, order: Sequences, used: Numbers, size: int, exact: bool) -> _Stretches:
         lengths = np.diff(order.starts)
         n_windows = np.maximum(lengths - size + 1, 1)  # an empty document is a window, too
         first = np.concatenate(([0], np.cumsum(n_windows)))

@@ -51,10 +51,10 @@ class Quantity:
     ess_tail: float
 
     @classmethod
-    def of(cls, name: str, trace: FloatArray) -> Quantity:
+    def from_trace(cls, name: str, trace: FloatArray) -> Quantity:
         """From its trace.
 
-        >>> Quantity.of("x", np.random.default_rng(0).normal(size=(4, 300))).rhat < 1.02
+        >>> Quantity.from_trace("x", np.random.default_rng(0).normal(size=(4, 300))).rhat < 1.02
         True
         """
         parts = trace.reshape(*trace.shape[:2], -1)
@@ -198,8 +198,11 @@ def _sampling(fit: Fit, rhat_limit: float, min_ess: float, n_top: int) -> Diagno
     def over(column: str) -> FloatArray:
         return np.array([chain[column][burn_in:whole] for chain in chains], dtype=np.float64)
 
-    sweeps = [Quantity.of("log joint", over("objective")), Quantity.of("words", over("documents"))]
-    draws = [Quantity.of(*named) for named in _drawn(fit)]
+    sweeps = [
+        Quantity.from_trace("log joint", over("objective")),
+        Quantity.from_trace("words", over("documents")),
+    ]
+    draws = [Quantity.from_trace(*named) for named in _drawn(fit)]
     verdict, reasons = _judge(sweeps, draws, rhat_limit, min_ess)
     alignment, component_rhat = _components(fit, n_top)
     return Diagnostics(

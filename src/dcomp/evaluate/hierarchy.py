@@ -52,7 +52,7 @@ class Hierarchy:
     >>> import dcomp
     >>> X = [[4, 3, 0, 0, 2], [5, 2, 0, 1, 3], [0, 0, 6, 3, 2], [0, 1, 4, 4, 1]]
     >>> model = dcomp.TreeDCA(2, 2, max_iter=20, verbose=0).fit(X)
-    >>> tree = Hierarchy.of(model.fit_, X, n=2)
+    >>> tree = Hierarchy.from_fit(model.fit_, X, n=2)
     >>> [node.name for node in tree.nodes], round(tree.nodes[0].subtree, 6)
     (['root', '1', '2'], 1.0)
     """
@@ -62,7 +62,7 @@ class Hierarchy:
     summaries: npt.NDArray[np.float32]  # (J, nodes): the weighted averages
 
     @classmethod
-    def of(cls, fit: Fit, X: Any = None, *, n: int = 8) -> Hierarchy:
+    def from_fit(cls, fit: Fit, X: Any = None, *, n: int = 8) -> Hierarchy:
         """Of a fit of model TM, or of ST with a tree, with n top features per node; coherence if
         counts are given."""
         tree, component = place_nodes(fit)

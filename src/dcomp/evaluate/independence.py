@@ -29,7 +29,7 @@ class BoxSummary:
     The box goes from the lower to the upper quartile (linear between order statistics); whiskers
     reach to the furthest value within 1.5 of its height; `outside` are the values beyond them.
 
-    >>> box = BoxSummary.of("all", np.array([1.0, 2.0, 3.0, 4.0, 50.0]))
+    >>> box = BoxSummary.from_values("all", np.array([1.0, 2.0, 3.0, 4.0, 50.0]))
     >>> box.median, box.upper_whisker, box.outside
     (3.0, 4.0, array([50.]))
     """
@@ -46,7 +46,7 @@ class BoxSummary:
     outside: FloatArray
 
     @classmethod
-    def of(cls, label: str, values: FloatArray) -> BoxSummary:
+    def from_values(cls, label: str, values: FloatArray) -> BoxSummary:
         """Of at least one value."""
         low, quarter, middle, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
         reach = 1.5 * (third - quarter)
@@ -148,7 +148,8 @@ def independence(fit: Fit, *, groups: Sequence[object] | None = None) -> Indepen
     pairs = tuple(zip(first.tolist(), second.tolist(), strict=True))
     labels = np.array([_label(groups, k, other) for k, other in pairs])
     boxes = tuple(
-        BoxSummary.of(str(label), values[labels == label]) for label in dict.fromkeys(labels)
+        BoxSummary.from_values(str(label), values[labels == label])
+        for label in dict.fromkeys(labels)
     )
     return Independence(
         read_only(correlation), pairs, read_only(values), boxes, tuple(constant.tolist())

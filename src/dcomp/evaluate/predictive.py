@@ -146,7 +146,9 @@ class _Simulator:
     def __init__(self, fit: Fit, observed: Observations) -> None:
         self.model, self.features, self.observed = fit.given_model, fit.features, observed
         Theta = np.asarray(fit.Theta, dtype=np.float64)
-        self.tables = [_Choice.of(Theta, self.features, g) for g in range(self.features.n_blocks)]
+        self.tables = [
+            _Choice.from_loadings(Theta, self.features, g) for g in range(self.features.n_blocks)
+        ]
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """The statistics of one simulated corpus."""
@@ -189,7 +191,7 @@ class _Choice:
     up_to: FloatArray  # (K, features of the block): running sums, shifted by the component
 
     @classmethod
-    def of(cls, Theta: FloatArray, features: FeatureSpace, block: int) -> _Choice:
+    def from_loadings(cls, Theta: FloatArray, features: FeatureSpace, block: int) -> _Choice:
         members = np.flatnonzero(features.blocks == block)
         up_to = np.cumsum(Theta[members].T, axis=1)
         up_to /= up_to[:, -1:]

@@ -311,7 +311,7 @@ def _stability(scores: list[ChainScore], counts: Counts) -> float:
     return float(
         np.mean(
             [
-                Alignment.of(similarity(a, b, counts.features.blocks)).agreement
+                Alignment.from_similarity(similarity(a, b, counts.features.blocks)).agreement
                 for a, b in combinations(Thetas, 2)
             ]
         )

@@ -273,7 +273,7 @@ def _match(one: Ending, other: Ending, blocks: npt.NDArray[np.int32]) -> tuple[N
         rows, columns = (np.flatnonzero(kind == leaves) for kind in kinds)
         if not (len(rows) and len(columns)):
             continue
-        pairs = Alignment.of(matrix[np.ix_(rows, columns)])
+        pairs = Alignment.from_similarity(matrix[np.ix_(rows, columns)])
         has = pairs.permutation >= 0
         partner[rows[has]] = columns[pairs.permutation[has]]
         similar[rows] = pairs.similarity

@@ -106,7 +106,7 @@ class Laplace(Climber):
         eta = np.empty_like(before)
         c = np.empty(eta.shape, dtype=self.dtype)
         part = _Part(observed, before, eta, c)
-        how = _Climb(Normal.of(state.model), weights, self.max_inner, self.inner_tol)
+        how = _Climb(Normal.from_model(state.model), weights, self.max_inner, self.inner_tol)
         stats = executor.map_reduce(_laplace, [part], how)
         sweep = state.sweep + 1
         objective = stats.value + weights.log_prior
@@ -199,7 +199,7 @@ class Normal:
     half_log_det: float  # of P
 
     @classmethod
-    def of(cls, model: Model) -> Normal:
+    def from_model(cls, model: Model) -> Normal:
         """From the scores of a model."""
         scores: Any = model.scores
         P, log_det = scores.precision()
@@ -293,7 +293,7 @@ def laplace_fold_in(
 ) -> LaplaceFoldIn:
     """The mode of each document on its own, from μ0; Newton until a step promises less than tol²
     per word."""
-    counts, normal = observed.counts, Normal.of(model)
+    counts, normal = observed.counts, Normal.from_model(model)
     shape, dtype = (counts.n_docs, model.n_components), weights.Theta.dtype
     eta = np.repeat(normal.mu0[None], counts.n_docs, axis=0)
     out, variance, c = np.empty(shape), np.empty(shape), np.empty(shape, dtype=dtype)

@@ -57,11 +57,11 @@ class Aspects:
     p_w_given_z: FloatArray  # (J, K): columns sum to 1
 
     @classmethod
-    def of(cls, scores: npt.ArrayLike, Theta: npt.ArrayLike) -> Aspects:
+    def from_factors(cls, scores: npt.ArrayLike, Theta: npt.ArrayLike) -> Aspects:
         """From l (I, K) and Θ (J, K) whose columns sum to 1; a component without words keeps an
         even p(d | z) and p(z) = 0.
 
-        >>> Aspects.of([[2.0, 0.0], [1.0, 1.0]], np.eye(2)).p_z.tolist()
+        >>> Aspects.from_factors([[2.0, 0.0], [1.0, 1.0]], np.eye(2)).p_z.tolist()
         [0.75, 0.25]
         """
         L, loadings = _table("scores", scores), _table("Theta", Theta)

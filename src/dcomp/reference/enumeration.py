@@ -44,7 +44,7 @@ class Posterior:
 
     def __init__(self, model: Model, observed: Observations) -> None:
         counts, K = observed.counts, model.n_components
-        tokens = Tokens.of(counts)
+        tokens = Tokens.from_counts(counts)
         self.assignments: IntArray = np.array(
             list(itertools.product(range(K), repeat=len(tokens.document))), dtype=np.int64
         )

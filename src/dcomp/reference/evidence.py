@@ -69,7 +69,7 @@ def annealed(
 ) -> float:
     """log of one unbiased estimate of p(w); `temperatures` rise from 0 to 1."""
     counts, K = observed.counts, model.n_components
-    tokens = Tokens.of(counts)
+    tokens = Tokens.from_counts(counts)
     z = draw_urn(model, tokens, counts.n_docs, rng)
     value = float(model.log_constant(observed, combinatoric=False).sum())
     for t, following in itertools.pairwise(temperatures):
@@ -97,7 +97,7 @@ def tempered_sweep(
 ) -> IntArray:
     """A collapsed Gibbs sweep that leaves f_t as it is."""
     counts, K = observed.counts, model.n_components
-    tokens, z = Tokens.of(counts), z.copy()
+    tokens, z = Tokens.from_counts(counts), z.copy()
     c, n = tables(tokens, z, counts, K)
     gamma, blocks = model.loadings.per_feature(counts.n_features), counts.features.blocks
     for s, (i, j) in enumerate(zip(tokens.document, tokens.feature, strict=True)):
@@ -122,7 +122,7 @@ def harmonic(
     that sum is for GP and CGP, comes in as a factor.
     """
     counts, K = observed.counts, model.n_components
-    tokens = Tokens.of(counts)
+    tokens = Tokens.from_counts(counts)
     z = draw_urn(model, tokens, counts.n_docs, rng)
     values = []
     for sweep in range(n_sweeps):

@@ -28,7 +28,7 @@ class Tokens:
     feature: IntArray
 
     @classmethod
-    def of(cls, counts: Counts) -> Tokens:
+    def from_counts(cls, counts: Counts) -> Tokens:
         """In the order of the documents, then of the features."""
         rows = np.repeat(np.arange(counts.n_docs), np.diff(counts.indptr))
         return cls(np.repeat(rows, counts.data), np.repeat(counts.indices, counts.data))
@@ -58,7 +58,7 @@ def collapsed_sweep(
 ) -> IntArray:
     """One token after the other, given all the rest: BJ06 figure 7."""
     counts, K = observed.counts, model.n_components
-    tokens, z = Tokens.of(counts), z.copy()
+    tokens, z = Tokens.from_counts(counts), z.copy()
     c, n = tables(tokens, z, counts, K)
     gamma, blocks = model.loadings.per_feature(counts.n_features), counts.features.blocks
     for t, (i, j) in enumerate(zip(tokens.document, tokens.feature, strict=True)):
@@ -78,7 +78,7 @@ def direct_sweep(
 ) -> IntArray:
     """Scores and loadings given the assignment, then the assignment given them: figure 6."""
     counts, K = observed.counts, model.n_components
-    tokens = Tokens.of(counts)
+    tokens = Tokens.from_counts(counts)
     c, n = tables(tokens, z, counts, K)
     Theta = draw_loadings(n, model.loadings.per_feature(counts.n_features), counts, rng)
     z = z.copy()

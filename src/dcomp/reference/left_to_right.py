@@ -35,7 +35,7 @@ def exact_log_likelihood(model: Model, observed: Observations, Theta: FloatArray
     >>> np.exp(exact_log_likelihood(model, observed, Theta)).round(6)
     array([0.166667])
     """
-    tokens, K = Tokens.of(observed.counts), model.n_components
+    tokens, K = Tokens.from_counts(observed.counts), model.n_components
     constant = model.log_constant(observed, combinatoric=False)
     out = np.empty(observed.counts.n_docs)
     for i in range(len(out)):
@@ -81,7 +81,7 @@ def left_to_right(
     moves: Gibbs steps of each particle after each token, one at every position so far but never
     more than this: then they fall at random, or time would grow with the square of the length.
     """
-    tokens = Tokens.of(observed.counts)
+    tokens = Tokens.from_counts(observed.counts)
     out = model.log_constant(observed, combinatoric=False).copy()
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
     out += moment_scores(model).log_moment(nothing, observed.total_exposure)

@@ -28,7 +28,9 @@ class Counted:
     n: IntArray  # (J, H): of features by node
 
     @classmethod
-    def of(cls, model: Structured, tokens: Tokens, z: IntArray, counts: Counts) -> Counted:
+    def from_assignment(
+        cls, model: Structured, tokens: Tokens, z: IntArray, counts: Counts
+    ) -> Counted:
         """From the pairs of the tokens."""
         D = np.zeros((counts.n_docs, model.structure.n_pairs), dtype=np.int64)
         n = np.zeros((counts.n_features, model.n_components), dtype=np.int64)
@@ -112,8 +114,8 @@ def collapsed_sweep(
     model: Structured, observed: Observations, z: IntArray, rng: np.random.Generator
 ) -> IntArray:
     """One token after the other, given all the rest."""
-    tokens, z = Tokens.of(observed.counts), z.copy()
-    counted = Counted.of(model, tokens, z, observed.counts)
+    tokens, z = Tokens.from_counts(observed.counts), z.copy()
+    counted = Counted.from_assignment(model, tokens, z, observed.counts)
     for t, (i, j) in enumerate(zip(tokens.document, tokens.feature, strict=True)):
         counted.move(model, i, j, z[t], -1)
         p = pair_weights(model, observed, counted, i, j)
@@ -147,13 +149,15 @@ class Posterior:
     """
 
     def __init__(self, model: Structured, observed: Observations) -> None:
-        tokens = Tokens.of(observed.counts)
+        tokens = Tokens.from_counts(observed.counts)
         pairs, size = range(model.structure.n_pairs), len(tokens.document)
         self.model = model
         self.assignments: IntArray = np.array(
             list(itertools.product(pairs, repeat=size)), dtype=np.int64
         )
-        self.counted = [Counted.of(model, tokens, z, observed.counts) for z in self.assignments]
+        self.counted = [
+            Counted.from_assignment(model, tokens, z, observed.counts) for z in self.assignments
+        ]
         self.log_joint: FloatArray = np.array(
             [log_joint(model, observed, counted) for counted in self.counted]
         )

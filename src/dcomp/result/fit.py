@@ -161,7 +161,7 @@ class Fit:
                 f"{self.algorithm.name}, see expected_counts and word_table"
             )
         counts, _ = as_counts(X).aligned_to(self.features)
-        self.provenance.require_same(Provenance.of(counts), "a fit has assignments")
+        self.provenance.require_same(Provenance.from_counts(counts), "a fit has assignments")
         if draws:
             if self.draws.assignments is None:
                 raise InvalidParameter(

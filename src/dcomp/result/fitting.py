@@ -58,7 +58,7 @@ def fit(
     registry.check(model, algorithm)
     observed = validation.resolve_observations(counts, model, exposure)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
-    provenance = Provenance.of(counts)
+    provenance = Provenance.from_counts(counts)
     earlier = None
     if resume is not None:
         if n_chains > 1:

@@ -40,7 +40,7 @@ class Provenance:
     n_empty_docs: int
 
     @classmethod
-    def of(cls, counts: Counts) -> Provenance:
+    def from_counts(cls, counts: Counts) -> Provenance:
         """For a fit of these counts, now."""
         return cls(
             package_version(),

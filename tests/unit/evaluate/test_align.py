@@ -117,7 +117,7 @@ def test_the_blocks_of_a_fit_are_those_of_its_features(planted):
 
 
 def test_words():
-    text = str(Alignment.of(np.array([[0.2], [0.9]])))
+    text = str(Alignment.from_similarity(np.array([[0.2], [0.9]])))
     assert text == "mean similarity 0.900 (at random 0.550); 0: – (0.00), 1: 0 (0.90)"
 
 
@@ -137,7 +137,7 @@ def test_what_is_refused(other, message):
     with pytest.raises(dcomp.InvalidParameter, match="blocks must be one per feature"):
         align([[1.0, 2.0]], [[1.0, 2.0]], blocks=[0])
     with pytest.raises(dcomp.InvalidParameter, match="must have the 2 components of other"):
-        Alignment.of(np.eye(2)).apply(np.zeros(3))
+        Alignment.from_similarity(np.eye(2)).apply(np.zeros(3))
 
 
 @pytest.fixture(scope="module")

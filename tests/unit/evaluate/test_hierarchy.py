@@ -45,7 +45,7 @@ def test_summaries_are_averages_over_descendants(read):
     fit, tree = read.fit, read.tree
     share = node_shares(fit)
     assert share.sum() == pytest.approx(1)
-    summaries = Hierarchy.of(fit).summaries
+    summaries = Hierarchy.from_fit(fit).summaries
     np.testing.assert_allclose(summaries.sum(axis=0), 1, rtol=1e-5)
     for node in (0, 1, 4):
         below = list(tree.descendants(node))
@@ -57,7 +57,7 @@ def test_summaries_are_averages_over_descendants(read):
 
 
 def test_nodes_have_their_numbers(read):
-    hierarchy = Hierarchy.of(read.fit, read.counts, n=1)
+    hierarchy = Hierarchy.from_fit(read.fit, read.counts, n=1)
     root = hierarchy.nodes[0]
     assert [node.own for node in hierarchy.nodes] == [(name,) for name in NAMES]
     assert (root.parent, root.level, root.subtree) == (-1, 0, pytest.approx(1))
@@ -71,7 +71,7 @@ def test_nodes_have_their_numbers(read):
     assert [node.coherence is None for node in hierarchy.nodes] == read.tree.is_leaf.tolist()
     assert hierarchy.fitting == 1
     assert hierarchy.nodes[1].fits is None  # the root is alone on its level
-    without = Hierarchy.of(read.fit, n=1)
+    without = Hierarchy.from_fit(read.fit, n=1)
     assert without.fitting is None
     assert all(node.coherence is None for node in without.nodes)
 
@@ -80,7 +80,7 @@ def test_children_of_another_do_not_fit(read):
     """The same words with two leaves exchanged between the branches."""
     moved = [0, 1, 2, 5, 4, 3, 6]
     state = replace(read.fit.state, c=read.fit.state.c[:, moved], n=read.fit.state.n[:, moved])
-    hierarchy = Hierarchy.of(replace(read.fit, state=state), read.counts, n=1)
+    hierarchy = Hierarchy.from_fit(replace(read.fit, state=state), read.counts, n=1)
     assert [hierarchy.nodes[k].fits for k in (2, 3, 5, 6)] == [True, False, False, True]
     assert hierarchy.fitting == 0.5
     assert hierarchy.nodes[1].coherence < 0
@@ -107,7 +107,7 @@ def test_coherence_is_npmi_by_hand():
 
 
 def test_text_and_json(read):
-    hierarchy = Hierarchy.of(read.fit, read.counts, n=2)
+    hierarchy = Hierarchy.from_fit(read.fit, read.counts, n=2)
     lines = hierarchy.text().splitlines()
     assert len(lines) == 7
     assert lines[0].startswith("all (100.0 %, coherence ")
@@ -122,7 +122,7 @@ def test_text_and_json(read):
 def test_a_picture(read):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
-    axis = Hierarchy.of(read.fit, n=3).plot()
+    axis = Hierarchy.from_fit(read.fit, n=3).plot()
     assert len(axis.patches) == 7
     angles = [patch.get_width() for patch in axis.patches]
     assert angles[0] == pytest.approx(2 * np.pi)
@@ -145,7 +145,7 @@ def test_a_flat_fit_has_no_tree(read):
     flat = dcomp.LDA(3, verbose=0).fit(read.counts).fit_
     assert list(level_correlations(flat).groups) == ["D"]
     with pytest.raises(dcomp.UnsupportedCombination, match="only model TM, and ST with a"):
-        Hierarchy.of(flat)
+        Hierarchy.from_fit(flat)
 
 
 def test_the_estimator_reads_itself(read):
@@ -156,5 +156,5 @@ def test_the_estimator_reads_itself(read):
 
 def test_a_root_alone_can_be_read():
     fit = dcomp.TreeDCA(tree=Tree.regular(1, 1), max_iter=6, verbose=0).fit([[1, 2], [3, 0]]).fit_
-    assert Hierarchy.of(fit, [[1, 2], [3, 0]], n=1).text().startswith("root (100.0 %)")
+    assert Hierarchy.from_fit(fit, [[1, 2], [3, 0]], n=1).text().startswith("root (100.0 %)")
     assert fit.transform([[1, 1]]).tolist() == [[1.0]]

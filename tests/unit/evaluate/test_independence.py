@@ -64,7 +64,7 @@ def test_groups_have_their_boxes(fitted):
 
 
 def test_a_box_by_hand():
-    box = BoxSummary.of("x", np.array([-9.0, 0, 1, 2, 3, 4, 5, 10, 30]))
+    box = BoxSummary.from_values("x", np.array([-9.0, 0, 1, 2, 3, 4, 5, 10, 30]))
     assert (box.minimum, box.lower_quartile, box.median) == (-9.0, 1.0, 3.0)
     assert (box.upper_quartile, box.maximum) == (5.0, 30.0)
     assert (box.lower_whisker, box.upper_whisker) == (0.0, 10.0)  # within 6 of the box
