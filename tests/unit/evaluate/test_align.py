@@ -173,7 +173,7 @@ def test_chains_of_a_fit(sampled):
 def test_the_reference_says_nothing_of_stability():
     """A chain is always like itself: only the others count, for similarity and for chance."""
     first, last = np.array([[0.8, 0.3], [0.1, 0.6]]), np.array([[0.1, 0.4], [0.2, 0.1]])
-    chains = ChainAlignment(tuple(map(Alignment.of, (first, np.eye(2), last))), best=1)
+    chains = ChainAlignment(tuple(map(Alignment.from_similarity, (first, np.eye(2), last))), best=1)
     assert chains.permutations.tolist() == [[0, 1], [0, 1], [1, 0]]
     np.testing.assert_allclose(chains.stability, [(0.8 + 0.4) / 2, (0.6 + 0.2) / 2])
     assert chains.mean == pytest.approx(0.5)
