@@ -181,7 +181,7 @@ def test_token_lists():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "CTM"}, "there is no model 'CTM'; this version fits DM by mean-field"),
+        ({"model": "LSA"}, "no model 'LSA', the nearest name is 'plsa'; this version fits DM by"),
         ({"algorithm": "mcmc"}, "model DM has no algorithm 'mcmc'; this version fits"),
         ({"model": "CGP", "algorithm": "mean-field"}, "model CGP has no algorithm 'mean-field'"),
         ({"rho": 0.5}, "rho has no meaning for model DM"),
