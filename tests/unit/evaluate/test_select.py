@@ -7,7 +7,7 @@ import pytest
 
 import dcomp
 from dcomp.data import Counts
-from dcomp.evaluate import Evidence, select, select_chains, select_components
+from dcomp.evaluate import Evidence, coherence, select, select_chains, select_components
 from dcomp.evaluate.select import Candidate, Selection, _OfOneK
 from dcomp.evaluate.select_chains import ChainScore
 from dcomp.models import DirichletMultinomial, GammaPoisson
@@ -203,6 +203,15 @@ def test_words(candidates, near, words):
         assert sentence in text
 
 
+def test_the_ratio_and_its_error_by_hand():
+    """As of document completion: residuals 1.2 and −1.2, and a document without tokens."""
+    mean, error = select._ratio(np.array([-1.4, -11.6, 0.0]), np.array([1.0, 4.0, 0.0]))
+    assert mean == pytest.approx(-2.6)
+    assert error == pytest.approx(np.sqrt(2 * (1.2**2 + 1.2**2)) / 5)
+    _, error = select._ratio(np.array([-1.0, -2.0, -6.0]), np.ones(3))  # plain s / √n
+    assert error == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+
+
 def test_a_difference_counts_what_chains_do():
     """One chain that got stuck makes the difference doubtful, however many documents it has."""
     tokens, parts = np.full(100, 10.0), [np.arange(0, 50), np.arange(50, 100)]
@@ -259,9 +268,9 @@ def test_components_of_the_chains_by_hand(flat_chains):
     theta = np.array([[0.6, 0.1], [0.3, 0.1], [0.1, 0.8], [0, 0], [0, 0]])
     flat_chains[2, 0], flat_chains[2, 1] = theta, theta[:, ::-1]
     flat_chains[2, 2] = np.array([[0.6, 0.1], [0.4, 0.1], [0, 0], [0, 0], [0, 0.8]])
-    found = select_components(
-        np.ones((12, 5), int), [2], n_chains=3, with_evidence=False, n_top=2, n_jobs=1
-    ).candidates[0]
+    X = np.random.default_rng(0).poisson(0.7, (12, 5))
+    options = {"n_chains": 3, "with_evidence": False, "n_jobs": 1}
+    found = select_components(X, [2], n_top=2, **options).candidates[0]
     # The first: features 0 and 1. The second: its own and, of two with 0.1, the one numbered first.
     each = [6 / 7, 3 / 4, 8 / 9, 1 / 7], [6 / 7, 4 / 5, 8 / 8, 1 / 7]
     assert found.exclusivity == pytest.approx((2 * np.mean(each[0]) + np.mean(each[1])) / 3)
@@ -271,6 +280,13 @@ def test_components_of_the_chains_by_hand(flat_chains):
     assert np.trace(same) == pytest.approx(2)
     assert found.stability == pytest.approx((1 + 2 * agreement) / 3, rel=1e-5)
     assert found.converged == pytest.approx(1 / 3)
+    two, three = ([[0, 1], [2, 0]], [[0, 1], [4, 0]])
+    each = [coherence(top, X, "npmi", 2).mean for top in (two, two, three)]
+    assert found.coherence == pytest.approx(np.mean(each))
+    assert len(set(each)) == 2
+    flat_chains.update({(1, chain): np.ones((1, 1)) for chain in range(3)})
+    alone = select_components(np.ones((12, 1), int), [1], **options).candidates[0]
+    assert np.isnan(alone.coherence)  # one feature is with no other
 
 
 @pytest.fixture

@@ -258,6 +258,30 @@ def test_compressed_arrays_are_refused(path):
         dcomp.load(path)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("name", ["state/more.npy", "state/n.npy", "notes.txt"])
+def test_members_that_the_manifest_does_not_list(path, name):
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, npy(np.zeros(3)))
+    with pytest.raises(dcomp.InvalidFile, match="members are not those that the manifest lists"):
+        dcomp.load(path)
+
+
+def test_arrays_that_nobody_asked_for(path, with_draws):
+    rewrite(path, lambda members: members.update({"model/omega.npy": npy(np.ones(2))}))
+    with pytest.raises(dcomp.InvalidFile, match="has no omega"):
+        dcomp.load(path)
+    sealed.edit_manifest(with_draws, lambda manifest: manifest["state"].update(recorded=0))
+    with pytest.raises(dcomp.InvalidFile, match="sums of no recorded sweep"):
+        dcomp.load(with_draws)
+
+
+def test_text_that_is_too_long_is_not_read(path, monkeypatch):
+    monkeypatch.setattr(storage, "_TEXT_LIMIT", 100)
+    with pytest.raises(dcomp.InvalidFile, match=r"manifest\.json is too large"):
+        dcomp.load(path)
+
+
 def test_a_failed_write_leaves_the_old_file(fitted, path, monkeypatch):
     before = path.read_bytes()
 
