@@ -55,8 +55,8 @@ def same(a: dcomp.Fit, b: dcomp.Fit) -> bool:
 def large() -> dcomp.Counts:
     """More documents than one slab of the kernels, some of them empty, and enough tokens for the
     parallel token sampler."""
-    W = sparse.random_array((9000, 60), density=0.05, rng=0)
-    W.data = np.ceil(W.data * 9)
+    rng = np.random.default_rng(0)
+    W = sparse.csr_array(rng.integers(1, 10, (9000, 60)) * (rng.random((9000, 60)) < 0.05))
     counts = dcomp.Counts.from_matrix(W)
     assert counts.n_tokens > 110_000
     return counts
