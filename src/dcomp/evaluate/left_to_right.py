@@ -21,7 +21,6 @@ from dcomp import _core
 from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
 from dcomp.executors import LocalExecutor
-from dcomp.inference.sampling import score_weights
 from dcomp.models import Model, Observations, Structured
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
@@ -131,8 +130,7 @@ def estimates(
     Theta (J, padded K) times exp(log_scale) are the loadings. moves: Gibbs steps of a particle per
     token, at most; where a document is longer, they fall on earlier positions at random.
     """
-    a0, a, F = score_weights(model, observed, Theta.shape[1])
-    first, log_first = _first_weights(model, observed, len(a), Theta.shape[1])
+    prior = moment_scores(model).native(observed.native_exposure)
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
     constant = model.log_constant(observed, combinatoric=False)
     constant = constant + moment_scores(model).log_moment(nothing, observed.total_exposure)
@@ -142,13 +140,7 @@ def estimates(
             observed.corpus,
             Theta,
             log_scale,
-            model.n_components,
-            a0,
-            a,
-            F,
-            first,
-            log_first,
-            0.0 if model.has_exposure else float(moment_scores(model).alpha.sum()),
+            prior,
             particles,
             moves,
             seed,
@@ -157,23 +149,6 @@ def estimates(
             n_threads,
         )
     return np.asarray(out + constant)
-
-
-def _first_weights(
-    model: Model, observed: Observations, n_rows: int, padded: int
-) -> tuple[npt.NDArray[np.float32], FloatArray]:
-    """E[score_k | c = 0] over its largest, and the log of that: one row, or one per document."""
-    scores: Any = model.scores
-    exposure = observed.total_exposure[:n_rows]
-    log_weight = np.broadcast_to(np.log(scores.alpha), (n_rows, model.n_components))
-    if model.has_exposure:
-        log_weight = log_weight - np.log(scores.beta + exposure[:, None])
-    if hasattr(scores, "log_present"):
-        log_weight = log_weight + scores.log_present(exposure)
-    top = log_weight.max(axis=1)
-    out = np.zeros((n_rows, padded), dtype=np.float32)
-    out[:, : model.n_components] = np.exp(log_weight - top[:, None])
-    return out, np.ascontiguousarray(top)
 
 
 def _check_model(model: Model) -> None:

@@ -20,9 +20,9 @@ from dcomp import _core
 from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import Draw
-from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Structured
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.base import moment_scores
 
 KINDS = ("scores", "loadings", "assignments")
 HYPER = ("alpha", "beta", "rho", "a1", "a2", "b", "psi")
@@ -191,8 +191,8 @@ def _draw_scores(
     of: Model = model.leaf_model if isinstance(model, Structured) else model
     counts = extra["leaf_counts"] if isinstance(model, Structured) else c
     scores = room(counts.shape)
-    prior = PriorArguments.given(of, exposure).as_tuple()
-    _core.draw_scores(counts, *prior, scores, seed, sweep, n_threads)
+    prior = moment_scores(of).native(exposure)
+    _core.draw_scores(counts, prior, scores, seed, sweep, n_threads)
     if not isinstance(model, Structured):
         return scores
     # In 64 bits each: as plain numbers large seeds would become floats, and all of them one.

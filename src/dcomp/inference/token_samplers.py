@@ -18,10 +18,10 @@ from dcomp.executors import Executor
 from dcomp.inference.base import Recorded
 from dcomp.inference.hyper import learn_from_counts, learn_rows
 from dcomp.inference.sampler_start import MeanFieldStart
-from dcomp.inference.sampling import PriorArguments, native_tree, score_weights
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations, Structured, TreeScores
 from dcomp.models.arrays import read_only
+from dcomp.models.base import moment_scores
 from dcomp.models.structure_rows import FixedRows
 
 Assignment = npt.NDArray[np.uint16]
@@ -81,14 +81,13 @@ class FlatTokens(Tokens):
 
     def __init__(self, model: Model, observed: Observations, n_parts: int, sparse: bool) -> None:
         self.observed = observed
-        features, tree = observed.counts.features, self._tree(model)
+        features = observed.counts.features
         self.native = _core.CollapsedSampler(
-            observed.corpus, features.blocks, features.n_blocks, model.n_components, n_parts,
-            sparse, tree,
-        )  # fmt: skip
+            observed.corpus, features.blocks, features.n_blocks, self._prior(model), n_parts, sparse
+        )
 
-    def _tree(self, model: Model) -> _core.TreePrior | None:
-        return None
+    def _prior(self, model: Model) -> _core.ScorePrior:
+        return moment_scores(model).native(self.observed.native_exposure)
 
     def start_from_mean_field(
         self, model: Model, seed: int, executor: Executor | None, z: Assignment
@@ -108,13 +107,12 @@ class FlatTokens(Tokens):
 
     def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
-        weights = score_weights(model, self.observed, padded(model.n_components))
-        return float(self.native.sweep(z, self.gamma(model), *weights, seed, sweep, n_threads))
+        prior = self._prior(model)
+        return float(self.native.sweep(z, self.gamma(model), prior, seed, sweep, n_threads))
 
     def log_moments(self, model: Model, n_threads: int) -> float:
         """log p(z, words) with scores and loadings integrated out, but for constants."""
-        prior = PriorArguments.of(model, self.observed).as_tuple()
-        return float(self.native.log_moments(self.gamma(model), *prior, n_threads))
+        return float(self.native.log_moments(self.gamma(model), self._prior(model), n_threads))
 
     def read(self, model: Model) -> Read:
         """c and n of the assignment."""
@@ -145,24 +143,15 @@ class FlatTokens(Tokens):
 class TreeTokens(FlatTokens):
     """TM."""
 
-    def _tree(self, model: Model) -> _core.TreePrior:
-        assert isinstance(model.scores, TreeScores)
-        return native_tree(model.scores)
-
     def _rough_scores(self, model: Model, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         assert isinstance(model.scores, TreeScores)
         return model.scores.posterior_mean(c, np.ones(len(c))).astype(np.float32)
-
-    def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
-        """All tokens once."""
-        tree = self._tree(model)
-        return float(self.native.sweep_tree(z, self.gamma(model), tree, seed, sweep, n_threads))
 
     def record(self, recorded: Recorded, model: Model, n_threads: int) -> Recorded:
         """No mean of c gives the mean of scores: theirs is recorded beside it."""
         assert recorded.scores is not None
         scores = recorded.scores.copy()
-        self.native.add_means(self._tree(model), scores, n_threads)
+        self.native.add_means(self._prior(model), scores, n_threads)
         return replace(super().record(recorded, model, n_threads), scores=read_only(scores))
 
 
@@ -216,7 +205,7 @@ class StructuredTokens(Tokens):
         self, model: Structured, z: Assignment, seed: int, sweep: int, n_threads: int, Theta: Any
     ) -> float:
         rows: Any = model.scores.rows
-        weights = score_weights(model.leaf_model, self.observed, padded(model.scores.n_leaves))
+        leaves = model.scores.leaves.native(self.observed.native_exposure)
         pair = stop = go = None
         if rows.by_node:
             stop, go = (np.ascontiguousarray(rows.psi[:, side]) for side in (0, 1))
@@ -224,14 +213,14 @@ class StructuredTokens(Tokens):
             pair = np.ascontiguousarray(rows.upsilon if rows.kind == "fixed" else rows.psi)
         return float(
             self.native.sweep(
-                z, self.gamma(model), *weights, pair, stop, go, seed, sweep, n_threads, Theta
+                z, self.gamma(model), leaves, pair, stop, go, seed, sweep, n_threads, Theta
             )
         )
 
     def log_moments(self, model: Structured, n_threads: int) -> float:
         """log p(leaves, nodes, words): B09 (2) to (5) and 4.1.3, but for constants."""
-        prior = PriorArguments.of(model.leaf_model, self.observed).as_tuple()
-        words = float(self.native.log_moments(self.gamma(model), *prior, n_threads))
+        leaves = model.scores.leaves.native(self.observed.native_exposure)
+        words = float(self.native.log_moments(self.gamma(model), leaves, n_threads))
         _, S = self.documents(model)
         return words + float(model.scores.rows.log_moment(S).sum())
 
@@ -290,8 +279,3 @@ class StructuredTokens(Tokens):
             return model, capped
         psi, more = learn_rows(rows, counts.extra["structure_counts"])
         return model.with_scores(psi=psi), (*capped, "psi") if more else capped
-
-
-def padded(K: int) -> int:
-    """K rounded up to whole vectors of the processor."""
-    return (K + _core.lanes() - 1) // _core.lanes() * _core.lanes()

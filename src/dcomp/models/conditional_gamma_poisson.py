@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln
 
+from dcomp import _core
 from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, component_vector, equal_fields, read_only
@@ -72,6 +73,22 @@ class ConditionalGammaScores(GammaScores):
     def learned(self) -> tuple[str, ...]:
         """Names of the hyper-parameters that a fit updates."""
         return (*super().learned, "rho") if self.learn_rho else super().learned
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        numbers = {"alpha": self.alpha, "beta": self.beta, "rho": self.rho}
+        return _core.ScorePrior("CGP", numbers, exposure, mode=mode, power=power)
+
+    def without_zeros(self) -> GammaScores:
+        """The prior of a score that is not exactly zero.
+
+        >>> ConditionalGammaScores.build(2, rho=0.3).without_zeros() == GammaScores.build(2)
+        True
+        """
+        return GammaScores(self.alpha, self.beta, self.learn_alpha, self.learn_beta)
 
     def zero_probability(self, exposure: FloatArray) -> FloatArray:
         """q0 = P(l_k = 0 | c_k = 0), (I, K): ρ against (1 − ρ) (β / (β + e))^α."""

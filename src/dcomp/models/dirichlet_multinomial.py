@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from dcomp import _core
 from dcomp.models.arrays import FloatArray, component_vector, equal_fields
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
@@ -46,6 +47,17 @@ class DirichletScores:
     def learned(self) -> tuple[str, ...]:
         """Names of the hyper-parameters that a fit updates."""
         return ("alpha",) if self.learn_alpha else ()
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        return _core.ScorePrior("DM", {"alpha": self.alpha}, mode=mode, power=power)
+
+    def without_zeros(self) -> DirichletScores:
+        """The same prior, which has no exact zeros."""
+        return self
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[m | c] (I, K) = (α + c) / Σ(α + c)."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from dcomp import _core
 from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, component_vector, equal_fields
@@ -71,6 +72,18 @@ class GammaScores:
         """Names of the hyper-parameters that a fit updates."""
         flags = {"alpha": self.learn_alpha, "beta": self.learn_beta}
         return tuple(name for name, on in flags.items() if on)
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        numbers = {"alpha": self.alpha, "beta": self.beta}
+        return _core.ScorePrior("GP", numbers, exposure, mode=mode, power=power)
+
+    def without_zeros(self) -> GammaScores:
+        """The prior of a score that is not exactly zero: here the same."""
+        return self
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[l | c] (I, K) = (α + c) / (β + e)."""

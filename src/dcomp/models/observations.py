@@ -75,6 +75,12 @@ class Observations:
         """Whether every document has a total exposure of exactly 1."""
         return self.exposure is None and self.counts.features.n_blocks == 1
 
+    @property
+    def native_exposure(self) -> FloatArray | None:
+        """The documents' total exposure as a score prior's `native` takes it: None where it is 1
+        everywhere."""
+        return None if self.is_unit else self.total_exposure
+
     @cached_property
     def log_sequence_constant(self) -> FloatArray:
         """Σ_j w_ij log e_ig(j) − Σ_g ln L_ig!, length I. Kept: every sweep asks for it, and with

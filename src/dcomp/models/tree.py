@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from dcomp import _core
 from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
 from dcomp.models.hierarchy import Tree
@@ -140,6 +141,19 @@ class TreeScores:
             rows[0][node], rows[1][node] = a1, a2
             rows[2][list(tree.children[node])] = 1 / n_new if b is None else b
         return TreeScores(tree, *map(read_only, rows))
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        parents = np.array(self.tree.parents, dtype=np.int32)
+        numbers = {"a1": self.a1, "a2": self.a2, "b": self.b}
+        return _core.ScorePrior("TM", numbers, tree=parents, mode=mode, power=power)
+
+    def without_zeros(self) -> TreeScores:
+        """The same prior, which has no exact zeros."""
+        return self
 
     def subtree_totals(self, c: npt.NDArray[Any]) -> FloatArray:
         """S (..., K): what a node and all below it hold."""
