@@ -28,13 +28,15 @@ double log_moment(const ScorePrior& prior, const std::vector<std::int32_t>& c) {
 }  // namespace
 
 TEST(the_cells_are_those_of_the_registry) {
-  const std::vector<Cell> expected = {
+  std::vector<Cell> expected = {
       {"DM", "expect"},   {"GP", "expect"},    {"TM", "expect"},    {"DM", "maximise"},
       {"GP", "maximise"}, {"DM", "temper"},    {"GP", "factorise"}, {"DM", "sample"},
       {"GP", "sample"},   {"CGP", "sample"},   {"TM", "sample"},    {"DM", "collapse"},
       {"GP", "collapse"}, {"CGP", "collapse"}, {"TM", "collapse"},  {"ST", "collapse"},
       {"LN", "laplace"},
   };
+  if (prior_named("EX") >= 0)
+    for (const char* mode : {"expect", "sample", "collapse"}) expected.push_back({"EX", mode});
   const std::vector<Cell>& cells = compiled();
   CHECK(cells.size() == expected.size());
   for (const Cell& cell : expected)

@@ -5,6 +5,7 @@
 #include "dcomp/priors/conditional_gamma.hpp"
 #include "dcomp/priors/dirichlet.hpp"
 #include "dcomp/priors/gamma.hpp"
+#include "dcomp/priors/made_up.hpp"
 #include "dcomp/priors/tree.hpp"
 
 namespace dcomp::DCOMP_ISA {
@@ -18,6 +19,9 @@ struct PriorList {
 using ScorePriors = PriorList<DirichletScores,         //
                               GammaScores,             //
                               ConditionalGammaScores,  //
+#ifdef DCOMP_MADE_UP_PRIOR
+                              ExponentialScores,  //
+#endif
                               TreeScores>;
 
 }  // namespace dcomp::DCOMP_ISA
