@@ -54,9 +54,9 @@ def tomotopy_model(train: dcomp.Counts, K: int):
 def neutral_joint(train: dcomp.Counts, c: np.ndarray, n: np.ndarray) -> float:
     """log p(words, z) per token with scores and loadings integrated out."""
     gamma, blocks = np.full(train.n_features, ETA), np.zeros(train.n_features, np.int32)
-    alpha = np.full(n.shape[1], ALPHA)
+    prior = _core.ScorePrior("DM", {"alpha": np.full(n.shape[1], ALPHA)})
     value = _core.log_loading_moments(np.ascontiguousarray(n, np.int32), gamma, blocks, 1, 2)
-    value += _core.log_score_moments(np.ascontiguousarray(c, np.int32), alpha, None, None, None, 2)
+    value += _core.log_score_moments(np.ascontiguousarray(c, np.int32), prior, 2)
     return value / train.n_tokens
 
 

@@ -1,78 +1,33 @@
 // The Python face of the core: checks shapes, drops the GIL, calls the library.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <tuple>
 
 #include "corpus.hpp"
+#include "dcomp/compiled.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/factor.hpp"
 #include "dcomp/mean_field.hpp"
 #include "evaluation.hpp"
 #include "laplace.hpp"
 #include "samplers.hpp"
+#include "score_prior.hpp"
 #include "structured.hpp"
-#include "tree.hpp"
 
 namespace dcomp::bindings {
-
-Prior prior_named(const std::string& name, const std::string& mode) {
-  for (int p = 0; p < kPriors; ++p)
-    if (name == kPriorNames[p] && mode == kPriorModes[p]) return static_cast<Prior>(p);
-  throw std::invalid_argument("unknown score prior '" + name + "' to " + mode);
-}
-
-// Score prior as Python hands it over: ("DM", alpha, None, None), ("GP", alpha, beta, exposure), or
-// ("TM", tree, None, None).
-struct PriorArrays {
-  std::string name;
-  AlphaOrTree alpha;
-  std::optional<Vector<const double>> beta, exposure;
-  std::string mode;
-  double power;
-
-  ScorePrior view(std::int64_t K, std::int64_t n_docs) const {
-    ScorePrior prior;
-    prior.kind = prior_named(name, mode);
-    prior.n_components = K;
-    prior.power = power;
-    if (prior.kind == Prior::tree) {
-      require(std::holds_alternative<const TreePrior*>(alpha), "TM needs a tree");
-      prior.tree = &std::get<const TreePrior*>(alpha)->view();
-      require(prior.tree->K == K, "the tree must have K nodes");
-      return prior;
-    }
-    require(std::holds_alternative<Vector<const double>>(alpha), "only TM has a tree");
-    const auto& numbers = std::get<Vector<const double>>(alpha);
-    require(static_cast<std::int64_t>(numbers.shape(0)) == K, "alpha must hold K numbers");
-    prior.alpha = numbers.data();
-    if (has_beta(prior.kind)) {
-      require(beta && static_cast<std::int64_t>(beta->shape(0)) == K, "beta must hold K numbers");
-      prior.beta = beta->data();
-    }
-    if (exposure) {
-      require(static_cast<std::int64_t>(exposure->shape(0)) == n_docs,
-              "exposure must hold one number per document");
-      prior.exposure = exposure->data();
-    }
-    return prior;
-  }
-};
 
 using Sums = std::tuple<double, std::int64_t, std::vector<double>, std::vector<double>>;
 
 template <class T>
 ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
-                          const Vector<const double>& log_scale, const PriorArrays& prior,
-                          std::int64_t K, int max_inner, double inner_tol) {
+                          const Vector<const double>& log_scale, const Prior& prior, std::int64_t K,
+                          int max_inner, double inner_tol) {
   const CsrView& W = corpus.W();
   require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features, "Theta must have J rows");
   require(static_cast<std::int64_t>(Theta.shape(1)) == padded_width<T>(K),
@@ -80,8 +35,9 @@ ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
   require(static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
           "log_scale must hold J numbers");
   require(max_inner >= 1, "max_inner must be at least 1");
-  return {W,        padded_rows(Theta, K), log_scale.data(), prior.view(K, W.n_docs), max_inner,
-          inner_tol};
+  const ScorePrior view = prior.view(K, W.n_docs);
+  prior.require_mode(view.mode == ScoreMode::expect ? "expect" : "maximise");
+  return {W, padded_rows(Theta, K), log_scale.data(), view, max_inner, inner_tol};
 }
 
 template <class T>
@@ -93,7 +49,7 @@ void require_scores(const Corpus& corpus, const Matrix<const T>& c_in, const Mat
 
 template <class T>
 Sums expect_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
-                 const PriorArrays& prior, Matrix<const T> c_in, Matrix<T> c_out, Matrix<T> n,
+                 const Prior& prior, Matrix<const T> c_in, Matrix<T> c_out, Matrix<T> n,
                  int max_inner, double inner_tol, int n_threads) {
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
   require_scores<T>(corpus, c_in, c_out);
@@ -113,8 +69,8 @@ Sums expect_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log
 
 template <class T>
 Sums fold_in_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
-                  const PriorArrays& prior, Matrix<const T> c_in, Matrix<T> c_out,
-                  Vector<double> bound, int max_inner, double inner_tol, int n_threads) {
+                  const Prior& prior, Matrix<const T> c_in, Matrix<T> c_out, Vector<double> bound,
+                  int max_inner, double inner_tol, int n_threads) {
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
   require_scores<T>(corpus, c_in, c_out);
   require(static_cast<std::int64_t>(bound.shape(0)) == corpus.W().n_docs,
@@ -245,16 +201,10 @@ void define_kernels(nb::module_& m) {
         nb::arg("out").noconvert());
 }
 
-std::vector<std::tuple<std::string, std::string>> compiled() {
-  std::vector<std::tuple<std::string, std::string>> cells;
-  for (int p = 0; p < kPriors; ++p) cells.emplace_back(kPriorNames[p], kPriorModes[p]);
-  cells.emplace_back("DM", "temper");
-  cells.emplace_back("GP", "factorise");
-  for (const char* name : {"DM", "GP", "CGP", "TM"})
-    for (const char* mode : {"sample", "collapse"}) cells.emplace_back(name, mode);
-  cells.emplace_back("LN", "laplace");
-  cells.emplace_back("ST", "collapse");
-  return cells;
+std::vector<std::tuple<std::string, std::string>> cells() {
+  std::vector<std::tuple<std::string, std::string>> out;
+  for (const Cell& cell : compiled()) out.emplace_back(cell.key, cell.mode);
+  return out;
 }
 
 }  // namespace dcomp::bindings
@@ -267,25 +217,7 @@ NB_MODULE(_core, m) {
                     Vector<const std::int32_t>, std::int64_t>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("data").noconvert(), nb::arg("n_features"));
-  nb::class_<TreePrior>(m, "TreePrior")
-      .def(nb::init<Vector<const std::int32_t>, Vector<const double>, Vector<const double>,
-                    Vector<const double>>(),
-           nb::arg("parent").noconvert(), nb::arg("a1").noconvert(), nb::arg("a2").noconvert(),
-           nb::arg("b").noconvert());
-  nb::class_<PriorArrays>(m, "ScorePrior")
-      .def(
-          "__init__",
-          [](PriorArrays* self, std::string name, AlphaOrTree alpha,
-             std::optional<Vector<const double>> beta, std::optional<Vector<const double>> exposure,
-             std::string mode, double power) {
-            const dcomp::Prior kind = prior_named(name, mode);
-            require(power == 1 || (kind == dcomp::Prior::dirichlet_mode && power > 0 && power < 1),
-                    "power must be 1, or lie between 0 and 1 for DM to maximise");
-            new (self) PriorArrays{std::move(name), alpha, beta, exposure, std::move(mode), power};
-          },
-          nb::arg("name"), nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
-          nb::arg("exposure").noconvert().none(), nb::arg("mode") = "expect",
-          nb::arg("power") = 1.0, nb::keep_alive<1, 3>());
+  define_score_prior(m);
   define_kernels<float>(m);
   define_kernels<double>(m);
   define_laplace(m);
@@ -294,5 +226,5 @@ NB_MODULE(_core, m) {
   define_evaluation(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
-  m.def("compiled", &compiled, "The score priors and allocation modes that were compiled in.");
+  m.def("compiled", &cells, "The score priors and allocation modes that were compiled in.");
 }

@@ -3,7 +3,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,51 +14,27 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
-#include "dcomp/tree_layout.hpp"
+#include "dcomp/score_weights.hpp"
+#include "score_prior.hpp"
 #include "tokens.hpp"
-#include "tree.hpp"
 
 namespace dcomp::bindings {
 
 namespace {
 
-const double* data_or_null(const Maybe& values, std::int64_t size, const char* rule) {
-  if (!values) return nullptr;
-  require(static_cast<std::int64_t>(values->shape(0)) == size, rule);
-  return values->data();
+// The prior of counts c (n_docs, K).
+ScorePrior prior_of(const Prior& prior, const Matrix<const std::int32_t>& c) {
+  return prior.view(static_cast<std::int64_t>(c.shape(1)), static_cast<std::int64_t>(c.shape(0)));
 }
 
-// alpha or a tree (TM), beta (GP, CGP), rho (CGP) and the documents' exposures, checked.
-struct Prior3 {
-  const double *alpha = nullptr, *beta, *rho, *exposure;
-  const TreePrior* tree = nullptr;
-
-  Prior3(const AlphaOrTree& a, const Maybe& b, const Maybe& r, const Maybe& e, std::int64_t K,
-         std::int64_t n_docs)
-      : beta(data_or_null(b, K, "beta must hold K numbers")),
-        rho(data_or_null(r, K, "rho must hold K numbers")),
-        exposure(data_or_null(e, n_docs, "exposure must hold one number per document")) {
-    require(rho == nullptr || beta != nullptr, "rho needs beta");
-    if (std::holds_alternative<const TreePrior*>(a)) {
-      tree = std::get<const TreePrior*>(a);
-      require(tree->K() == K && beta == nullptr, "the tree must have K nodes, and no beta");
-      return;
-    }
-    const Numbers& numbers = std::get<Numbers>(a);
-    require(static_cast<std::int64_t>(numbers.shape(0)) == K, "alpha must hold K numbers");
-    alpha = numbers.data();
-  }
-  const TreeView* tree_view() const { return tree == nullptr ? nullptr : &tree->view(); }
-};
-
-double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, AlphaOrTree alpha,
-              Maybe beta, Maybe rho, Maybe exposure, Matrix<const std::int32_t> c_in,
-              Matrix<std::int32_t> c_out, std::optional<Matrix<std::int32_t>> n,
-              std::optional<Matrix<float>> scores, std::uint64_t seed, std::uint32_t sweep,
-              int n_threads) {
+double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, const Prior& prior,
+              Matrix<const std::int32_t> c_in, Matrix<std::int32_t> c_out,
+              std::optional<Matrix<std::int32_t>> n, std::optional<Matrix<float>> scores,
+              std::uint64_t seed, std::uint32_t sweep, int n_threads) {
   const CsrView& W = corpus.W();
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
-  const Prior3 prior(alpha, beta, rho, exposure, K, W.n_docs);
+  const ScorePrior view = prior.view(K, W.n_docs);
+  prior.require_mode("sample");
   require(static_cast<std::int64_t>(c_in.shape(0)) == W.n_docs && c_in.shape(0) == c_out.shape(0) &&
               c_in.shape(1) == c_out.shape(1),
           "c must be (n_docs, K) on both sides");
@@ -76,24 +51,21 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, Alph
   const SamplePass pass{W,
                         padded_rows(Theta, K),
                         log_scale.data(),
-                        {prior.alpha, prior.beta, prior.rho, prior.exposure, rows(c_in),
-                         scores ? scores->data() : nullptr, seed, sweep,
-                         n ? Purpose::allocation : Purpose::transform, prior.tree_view()},
+                        {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
+                         n ? Purpose::allocation : Purpose::transform},
                         rows(c_out),
                         n ? n->data() : nullptr};
   nb::gil_scoped_release release;
   return sample_documents(pass, std::max(n_threads, 1));
 }
 
-void scores_draw(Matrix<const std::int32_t> c, AlphaOrTree alpha, Maybe beta, Maybe rho,
-                 Maybe exposure, Matrix<float> out, std::uint64_t seed, std::uint32_t sweep,
-                 int n_threads) {
-  const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
-                     static_cast<std::int64_t>(c.shape(0)));
+void scores_draw(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
+                 std::uint64_t seed, std::uint32_t sweep, int n_threads) {
+  const ScorePrior view = prior_of(prior, c);
+  prior.require_mode("sample");
   require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
   nb::gil_scoped_release release;
-  draw_scores({prior.alpha, prior.beta, prior.rho, prior.exposure, rows(c), out.data(), seed, sweep,
-               Purpose::kept_scores, prior.tree_view()},
+  draw_scores({view, rows(c), out.data(), seed, sweep, Purpose::kept_scores},
               std::max(n_threads, 1));
 }
 
@@ -131,44 +103,46 @@ double loading_moments(Matrix<const std::int32_t> n, Numbers gamma,
                              std::max(n_threads, 1));
 }
 
-double score_moments(Matrix<const std::int32_t> c, AlphaOrTree alpha, Maybe beta, Maybe rho,
-                     Maybe exposure, int n_threads) {
-  const Prior3 prior(alpha, beta, rho, exposure, static_cast<std::int64_t>(c.shape(1)),
-                     static_cast<std::int64_t>(c.shape(0)));
+double score_moments(Matrix<const std::int32_t> c, const Prior& prior, int n_threads) {
+  const ScorePrior view = prior_of(prior, c);
   nb::gil_scoped_release release;
-  if (prior.tree != nullptr)
-    return log_tree_moments(dense_view(c), prior.tree->view(), nullptr, std::max(n_threads, 1));
-  return log_score_moments(dense_view(c), prior.alpha, prior.beta, prior.rho, prior.exposure,
-                           std::max(n_threads, 1));
+  return log_score_moments(dense_view(c), view, nullptr, std::max(n_threads, 1));
+}
+
+void require_means(const Prior& prior, const ScorePrior& view) {
+  require(has_score_means(view),
+          "E[scores | c] must not be linear in c to be added up here; under "
+          "model " +
+              prior.key() + " it follows from the mean of c");
 }
 
 // Adds E[m | c] to out.
-void tree_means(Matrix<const std::int32_t> c, const TreePrior& tree, Matrix<float> out,
+void tree_means(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
                 int n_threads) {
-  require(static_cast<std::int64_t>(c.shape(1)) == tree.K(), "the tree must have K nodes");
+  const ScorePrior view = prior_of(prior, c);
+  require_means(prior, view);
   require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
   nb::gil_scoped_release release;
-  add_tree_means(dense_view(c), tree.view(), nullptr, out.data(), std::max(n_threads, 1));
+  add_score_means(dense_view(c), view, nullptr, out.data(), std::max(n_threads, 1));
 }
 
 // The tokens of a corpus with the counts of an assignment. The counts follow the assignment that
-// was last counted or swept; Python keeps track of which one that is. With a tree, components are
-// numbered by its nodes outside and by the places of its layout inside.
+// was last counted or swept; Python keeps track of which one that is.
 class CollapsedSampler : public TokenSampler {
  public:
   CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
-                   std::int64_t K, int n_parts, bool sparse, const TreePrior* tree)
+                   const Prior& prior, int n_parts, bool sparse)
       : TokenSampler(corpus, block, n_blocks) {
-    require(K >= 1 && K < 65536, "K must lie in [1, 65535] for collapsed sampling");
+    prior.require_mode("collapse");
+    const ScorePrior view = prior.view(prior.n_components(), W().n_docs);
+    require(view.tree == nullptr || !sparse, "the counts of a tree must be dense");
+    // A tree's nodes lie in whole vectors: it has more places than nodes.
+    require(view.n_components + (view.tree == nullptr ? 0 : padded_width<float>(1)) < 65536,
+            "K must be below 65536 for collapsed sampling, less a vector for a tree; got " +
+                std::to_string(view.n_components));
     cut(n_parts);
-    K_ = K;
-    if (tree != nullptr) {
-      require(tree->K() == K && !sparse, "a tree must have K nodes, and its counts are dense");
-      layout_ = std::make_unique<TreeLayout>(tree->tree(), cells_->n_docs());
-      K = layout_->n_places();
-      require(K < 65536, "a tree of so many nodes is too large for collapsed sampling");
-    }
-    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, K, sparse);
+    K_ = view.n_components;
+    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, view, sparse);
   }
 
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
@@ -196,56 +170,31 @@ class CollapsedSampler : public TokenSampler {
     require_tokens(z.shape(0));
     for (std::int64_t t = 0; t < n_tokens(); ++t) require(z.data()[t] < K_, "z must lie in [0, K)");
     nb::gil_scoped_release release;
-    if (!layout_) return counts_->count(z.data());
-    counts_->count(renumbered(z.data(), layout_->place()).data());
-    layout_->count(counts_->c().view());
+    counts_->count(z.data());
   }
 
-  double sweep(Vector<std::uint16_t> z, Numbers gamma, std::optional<Matrix<const float>> a0,
-               Matrix<const float> a, Matrix<const float> F, std::uint64_t seed,
+  double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, std::uint64_t seed,
                std::uint32_t number, int n_threads) {
     require_tokens(z.shape(0));
     require_gamma(gamma);
-    require(!layout_, "with a tree, sweep_tree is the sweep");
-    const auto padded = static_cast<std::size_t>(counts_->padded());
-    const std::size_t n_rows = a.shape(0);
-    const bool fits = a.shape(1) == padded && F.shape(1) == padded && F.shape(0) == n_rows &&
-                      (!a0 || (a0->shape(0) == n_rows && a0->shape(1) == padded)) &&
-                      (n_rows == 1 || n_rows == static_cast<std::size_t>(cells_->n_docs()));
-    require(fits, "score weights must be (1 or n_docs, padded K)");
-    require(n_rows == 1 || !counts_->sparse(), "sparse counts need weights that documents share");
-    const CollapseInput input{gamma.data(),
-                              {a0 ? a0->data() : a.data(), a.data(), F.data(),
-                               n_rows == 1 ? 0 : static_cast<std::int64_t>(padded)},
-                              seed,
-                              number};
+    const ScorePrior view = fitting(prior);
+    require(!counts_->sparse() || shares_weights(view, cells_->n_docs()),
+            "sparse counts need weights that documents share");
+    const CollapseInput input{gamma.data(), view, seed, number};
     nb::gil_scoped_release release;
     return collapse_sweep(input, *counts_, z.data(), std::max(n_threads, 1));
   }
 
-  double sweep_tree(Vector<std::uint16_t> z, Numbers gamma, const TreePrior& tree,
-                    std::uint64_t seed, std::uint32_t number, int n_threads) {
-    require_tokens(z.shape(0));
-    require_gamma(gamma);
-    require_same(tree);
-    nb::gil_scoped_release release;
-    const TreeWeights weights = layout_->weights(tree.tree());
-    std::vector<std::uint16_t> places = renumbered(z.data(), layout_->place());
-    const CollapseInput input{gamma.data(), {}, seed, number, &weights};
-    const double words = collapse_sweep(input, *counts_, places.data(), std::max(n_threads, 1));
-    for (std::size_t t = 0; t < places.size(); ++t)
-      z.data()[t] = static_cast<std::uint16_t>(layout_->node()[places[t]]);
-    return words;
-  }
-
-  // Adds E[m | c] to out (n_docs, K).
-  void add_means(const TreePrior& tree, Matrix<float> out, int n_threads) {
-    require_same(tree);
+  // Adds E[scores | c] to out (n_docs, K).
+  void add_means(const Prior& prior, Matrix<float> out, int n_threads) {
+    const ScorePrior view = fitting(prior);
+    require_means(prior, view);
     require(static_cast<std::int64_t>(out.shape(0)) == cells_->n_docs() &&
                 static_cast<std::int64_t>(out.shape(1)) == K_,
             "out must be (n_docs, K)");
     nb::gil_scoped_release release;
-    add_tree_means(counts_->c().view(), tree.view(), columns(), out.data(), std::max(n_threads, 1));
+    add_score_means(counts_->c().view(), view, counts_->component(), out.data(),
+                    std::max(n_threads, 1));
   }
 
   void read(Matrix<std::int32_t> c, Matrix<std::int32_t> n) {
@@ -271,7 +220,7 @@ class CollapsedSampler : public TokenSampler {
     require(!zeros || (zeros->shape(0) == c_sum.shape(0) && zeros->shape(1) == c_sum.shape(1)),
             "zeros must be (n_docs, K)");
     nb::gil_scoped_release release;
-    add_mean_loadings(*counts_, gamma.data(), rows(Theta), columns(), std::max(n_threads, 1));
+    add_mean_loadings(*counts_, gamma.data(), rows(Theta), std::max(n_threads, 1));
     const CountView c = counts_->c().view();
     if (zeros)
       for (std::int64_t at = 0; at < I * K; ++at) zeros->data()[at] += 1.0F;
@@ -282,35 +231,28 @@ class CollapsedSampler : public TokenSampler {
       });
   }
 
-  double log_moments(Numbers gamma, AlphaOrTree alpha, Maybe beta, Maybe rho, Maybe exposure,
-                     int n_threads) {
+  double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
     require_gamma(gamma);
-    const Prior3 prior(alpha, beta, rho, exposure, K_, cells_->n_docs());
-    if (prior.tree != nullptr) require_same(*prior.tree);
+    const ScorePrior view = fitting(prior);
     nb::gil_scoped_release release;
     const double loadings =
         log_loading_moments(counts_->n().view(), gamma.data(), counts_->block().data(),
                             counts_->n_blocks(), std::max(n_threads, 1));
-    const CountView c = counts_->c().view();
-    if (prior.tree != nullptr)
-      return loadings + log_tree_moments(c, prior.tree->view(), columns(), std::max(n_threads, 1));
-    return loadings + log_score_moments(c, prior.alpha, prior.beta, prior.rho, prior.exposure,
+    return loadings + log_score_moments(counts_->c().view(), view, counts_->component(),
                                         std::max(n_threads, 1));
   }
 
  private:
   // The component of a column of the counts.
-  const std::int32_t* columns() const { return layout_ ? layout_->node().data() : nullptr; }
-  std::int64_t column(std::int64_t k) const { return layout_ ? columns()[k] : k; }
-  std::vector<std::uint16_t> renumbered(const std::uint16_t* z,
-                                        const std::vector<std::int32_t>& number) const {
-    std::vector<std::uint16_t> out(static_cast<std::size_t>(n_tokens()));
-    for (std::size_t t = 0; t < out.size(); ++t) out[t] = static_cast<std::uint16_t>(number[z[t]]);
-    return out;
+  std::int64_t column(std::int64_t k) const {
+    return counts_->component() == nullptr ? k : counts_->component()[k];
   }
-  void require_same(const TreePrior& tree) const {
-    require(layout_ != nullptr && tree.tree().parent() == layout_->parent(),
-            "the tree must be the one that the sampler was made for");
+  ScorePrior fitting(const Prior& prior) const {
+    const ScorePrior view = prior.view(K_, cells_->n_docs());
+    require(
+        counts_->fit(view),
+        "the score prior must be like the one that the sampler was made for, its tree the same");
+    return view;
   }
   void read_table(const CountView& counts, std::int32_t* out) const {
     std::fill_n(out, counts.n_rows * K_, 0);
@@ -321,61 +263,50 @@ class CollapsedSampler : public TokenSampler {
 
   std::int64_t K_ = 0;
   std::unique_ptr<CollapsedCounts> counts_;
-  std::unique_ptr<TreeLayout> layout_;
 };
 
 }  // namespace
 
 void define_samplers(nb::module_& m) {
   m.def("sample", &sample, nb::arg("corpus"), nb::arg("Theta").noconvert(),
-        nb::arg("log_scale").noconvert(), nb::arg("alpha").noconvert(),
-        nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
-        nb::arg("exposure").noconvert().none(), nb::arg("c_in").noconvert(),
+        nb::arg("log_scale").noconvert(), nb::arg("prior"), nb::arg("c_in").noconvert(),
         nb::arg("c_out").noconvert(), nb::arg("n").noconvert().none(),
         nb::arg("scores").noconvert().none(), nb::arg("seed"), nb::arg("sweep"),
         nb::arg("n_threads"));
   m.def("draw_loadings", &loadings_draw, nb::arg("n").noconvert(), nb::arg("gamma").noconvert(),
         nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("seed"), nb::arg("sweep"),
         nb::arg("log_scale").noconvert(), nb::arg("n_threads"), nb::arg("kept") = false);
-  m.def("draw_scores", &scores_draw, nb::arg("c").noconvert(), nb::arg("alpha").noconvert(),
-        nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
-        nb::arg("exposure").noconvert().none(), nb::arg("out").noconvert(), nb::arg("seed"),
-        nb::arg("sweep"), nb::arg("n_threads"));
+  m.def("draw_scores", &scores_draw, nb::arg("c").noconvert(), nb::arg("prior"),
+        nb::arg("out").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"));
   m.def("log_loading_moments", &loading_moments, nb::arg("n").noconvert(),
         nb::arg("gamma").noconvert(), nb::arg("block").noconvert(), nb::arg("n_blocks"),
         nb::arg("n_threads"));
-  m.def("log_score_moments", &score_moments, nb::arg("c").noconvert(), nb::arg("alpha").noconvert(),
-        nb::arg("beta").noconvert().none(), nb::arg("rho").noconvert().none(),
-        nb::arg("exposure").noconvert().none(), nb::arg("n_threads"));
-  m.def("tree_means", &tree_means, nb::arg("c").noconvert(), nb::arg("tree"),
+  m.def("log_score_moments", &score_moments, nb::arg("c").noconvert(), nb::arg("prior"),
+        nb::arg("n_threads"));
+  m.def("tree_means", &tree_means, nb::arg("c").noconvert(), nb::arg("prior"),
         nb::arg("out").noconvert(), nb::arg("n_threads"));
   nb::class_<CollapsedSampler> sampler(m, "CollapsedSampler");
   sampler
-      .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, std::int64_t, int, bool,
-                    const TreePrior*>(),
-           nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("K"),
-           nb::arg("n_parts"), nb::arg("sparse"), nb::arg("tree").none() = nb::none())
+      .def(
+          nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, const Prior&, int, bool>(),
+          nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("prior"),
+          nb::arg("n_parts"), nb::arg("sparse"))
       .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("start_from", &CollapsedSampler::start_from, nb::arg("seed"),
            nb::arg("scores").noconvert(), nb::arg("Theta").noconvert(), nb::arg("z").noconvert(),
            nb::arg("n_threads"))
       .def("count", &CollapsedSampler::count, nb::arg("z").noconvert())
       .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
-           nb::arg("gamma").noconvert(), nb::arg("a0").noconvert().none(), nb::arg("a").noconvert(),
-           nb::arg("F").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"))
-      .def("sweep_tree", &CollapsedSampler::sweep_tree, nb::arg("z").noconvert(),
-           nb::arg("gamma").noconvert(), nb::arg("tree"), nb::arg("seed"), nb::arg("sweep"),
+           nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("seed"), nb::arg("sweep"),
            nb::arg("n_threads"))
-      .def("add_means", &CollapsedSampler::add_means, nb::arg("tree"), nb::arg("out").noconvert(),
+      .def("add_means", &CollapsedSampler::add_means, nb::arg("prior"), nb::arg("out").noconvert(),
            nb::arg("n_threads"))
       .def("read", &CollapsedSampler::read, nb::arg("c").noconvert(), nb::arg("n").noconvert())
       .def("record", &CollapsedSampler::record, nb::arg("gamma").noconvert(),
            nb::arg("Theta").noconvert(), nb::arg("c_sum").noconvert(),
            nb::arg("zeros").noconvert().none(), nb::arg("n_threads"))
       .def("log_moments", &CollapsedSampler::log_moments, nb::arg("gamma").noconvert(),
-           nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
-           nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
-           nb::arg("n_threads"));
+           nb::arg("prior"), nb::arg("n_threads"));
   define_tokens(sampler);
 }
 

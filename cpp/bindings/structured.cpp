@@ -11,6 +11,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/structured.hpp"
+#include "score_prior.hpp"
 #include "tokens.hpp"
 
 namespace dcomp::bindings {
@@ -74,19 +75,13 @@ class StructuredSampler : public TokenSampler {
     counts_->count(z.data());
   }
 
-  double sweep(Vector<std::uint16_t> z, Numbers gamma, std::optional<Matrix<const float>> a0,
-               Matrix<const float> a, Matrix<const float> F, Maybe pair, Maybe stop, Maybe go,
-               std::uint64_t seed, std::uint32_t number, int n_threads,
+  double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, Maybe pair, Maybe stop,
+               Maybe go, std::uint64_t seed, std::uint32_t number, int n_threads,
                std::optional<Matrix<const float>> Theta) {
     const StructureView& at = layout_->view();
     require_tokens(z.shape(0));
     require_gamma(gamma);
-    const auto width = static_cast<std::size_t>(at.padded_leaves);
-    const std::size_t n_rows = a.shape(0);
-    require(a.shape(1) == width && F.shape(1) == width && F.shape(0) == n_rows &&
-                (!a0 || (a0->shape(0) == n_rows && a0->shape(1) == width)) &&
-                (n_rows == 1 || n_rows == static_cast<std::size_t>(cells_->n_docs())),
-            "score weights must be (1 or n_docs, padded leaves)");
+    const ScorePrior leaves = prior.linear(at.K, cells_->n_docs());
     if (is_stick(at.kind))
       require(holds(stop, at.H) && holds(go, at.H), "stop and go must hold a number per node");
     else
@@ -94,15 +89,14 @@ class StructuredSampler : public TokenSampler {
     require(!Theta || (static_cast<std::int64_t>(Theta->shape(0)) == cells_->n_features() &&
                        static_cast<std::int64_t>(Theta->shape(1)) == at.padded_nodes),
             "Theta must be (n_features, padded nodes)");
-    const StructuredInput input{
-        gamma.data(),
-        {a0 ? a0->data() : a.data(), a.data(), F.data(), n_rows == 1 ? 0 : at.padded_leaves},
-        pair ? pair->data() : nullptr,
-        stop ? stop->data() : nullptr,
-        go ? go->data() : nullptr,
-        seed,
-        number,
-        Theta ? Theta->data() : nullptr};
+    const StructuredInput input{gamma.data(),
+                                leaves,
+                                pair ? pair->data() : nullptr,
+                                stop ? stop->data() : nullptr,
+                                go ? go->data() : nullptr,
+                                seed,
+                                number,
+                                Theta ? Theta->data() : nullptr};
     nb::gil_scoped_release release;
     const double words = structured_sweep(input, *counts_, std::max(n_threads, 1));
     counts_->read(z.data());
@@ -150,20 +144,13 @@ class StructuredSampler : public TokenSampler {
   }
 
   // Loadings and leaf scores integrated out; the rows are Python's.
-  double log_moments(Numbers gamma, Numbers alpha, Maybe beta, Maybe rho, Maybe exposure,
-                     int n_threads) {
-    const std::int64_t K = layout_->view().K;
+  double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
     require_gamma(gamma);
-    require(static_cast<std::int64_t>(alpha.shape(0)) == K && (!beta || holds(beta, K)) &&
-                (!rho || (beta && holds(rho, K))) &&
-                (!exposure || holds(exposure, cells_->n_docs())),
-            "alpha, beta and rho must hold K numbers, exposure one per document");
-    const auto data = [](const Maybe& x) { return x ? x->data() : nullptr; };
+    const ScorePrior leaves = prior.linear(layout_->view().K, cells_->n_docs());
     nb::gil_scoped_release release;
     return log_loading_moments(counts_->feature_view(), gamma.data(), counts_->block().data(),
                                counts_->n_blocks(), std::max(n_threads, 1)) +
-           log_score_moments(counts_->leaf_view(), alpha.data(), data(beta), data(rho),
-                             data(exposure), std::max(n_threads, 1));
+           log_score_moments(counts_->leaf_view(), leaves, nullptr, std::max(n_threads, 1));
   }
 
  private:
@@ -198,8 +185,7 @@ void define_structured(nb::module_& m) {
       .def("start", &StructuredSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("count", &StructuredSampler::count, nb::arg("z").noconvert())
       .def("sweep", &StructuredSampler::sweep, nb::arg("z").noconvert(),
-           nb::arg("gamma").noconvert(), nb::arg("a0").noconvert().none(), nb::arg("a").noconvert(),
-           nb::arg("F").noconvert(), nb::arg("pair").noconvert().none(),
+           nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("pair").noconvert().none(),
            nb::arg("stop").noconvert().none(), nb::arg("go").noconvert().none(), nb::arg("seed"),
            nb::arg("sweep"), nb::arg("n_threads"), nb::arg("Theta").noconvert().none() = nb::none())
       .def("read", &StructuredSampler::read, nb::arg("C").noconvert(), nb::arg("n").noconvert(),
@@ -210,9 +196,7 @@ void define_structured(nb::module_& m) {
            nb::arg("Theta").noconvert(), nb::arg("n_threads"))
       .def("add_nodes", &StructuredSampler::add_nodes, nb::arg("out").noconvert())
       .def("log_moments", &StructuredSampler::log_moments, nb::arg("gamma").noconvert(),
-           nb::arg("alpha").noconvert(), nb::arg("beta").noconvert().none(),
-           nb::arg("rho").noconvert().none(), nb::arg("exposure").noconvert().none(),
-           nb::arg("n_threads"));
+           nb::arg("prior"), nb::arg("n_threads"));
   define_tokens(sampler);
 }
 

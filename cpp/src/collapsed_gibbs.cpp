@@ -5,6 +5,7 @@
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/parallel.hpp"
+#include "dcomp/score_weights.hpp"
 
 namespace dcomp {
 
@@ -76,22 +77,47 @@ double log_plain_scores(const ScoreWeights& scores, const CollapsedCounts& count
   return sum;
 }
 
+// The places of tokens' components; nothing without a layout.
+std::vector<std::uint16_t> renumbered(const std::uint16_t* z, std::int64_t n_tokens,
+                                      const TreeLayout* layout) {
+  std::vector<std::uint16_t> out;
+  if (layout == nullptr) return out;
+  out.resize(static_cast<std::size_t>(n_tokens));
+  for (std::size_t t = 0; t < out.size(); ++t)
+    out[t] = static_cast<std::uint16_t>(layout->place()[z[t]]);
+  return out;
+}
+
 }  // namespace
 
 CollapsedCounts::CollapsedCounts(const TokenCells& cells, const std::int32_t* block,
-                                 std::int64_t n_blocks, std::int64_t K, bool sparse)
+                                 std::int64_t n_blocks, const ScorePrior& prior, bool sparse)
     : cells_(cells),
       block_(block, block + cells.n_features()),
+      which_(prior.which),
+      layout_(prior.tree == nullptr ? nullptr
+                                    : std::make_unique<TreeLayout>(*prior.tree, cells.n_docs())),
       n_blocks_(n_blocks),
-      K_(K),
-      padded_(padded_width<float>(K)),
+      n_components_(prior.n_components),
+      K_(layout_ ? layout_->n_places() : n_components_),
+      padded_(padded_width<float>(K_)),
       sparse_(sparse),
       lengths_(tokens_of_documents(cells)),
-      c_(lengths_, K, padded_, sparse ? CountForm::lists : CountForm::narrow),
-      n_(tokens_of_features(cells), K, padded_, sparse ? CountForm::lists : CountForm::wide),
+      c_(lengths_, K_, padded_, sparse ? CountForm::lists : CountForm::narrow),
+      n_(tokens_of_features(cells), K_, padded_, sparse ? CountForm::lists : CountForm::wide),
       total_(static_cast<std::size_t>(n_blocks * padded_)) {}
 
-void CollapsedCounts::count(const std::uint16_t* z) {
+bool CollapsedCounts::fit(const ScorePrior& prior) const {
+  if (prior.which != which_ || prior.n_components != n_components_) return false;
+  if (!layout_) return prior.tree == nullptr;
+  const std::vector<std::int32_t>& parent = layout_->parent();
+  return prior.tree != nullptr && std::equal(parent.begin(), parent.end(), prior.tree->parent);
+}
+
+void CollapsedCounts::count(const std::uint16_t* components) {
+  const std::vector<std::uint16_t> places =
+      renumbered(components, cells_.n_tokens(), layout_.get());
+  const std::uint16_t* z = layout_ ? places.data() : components;
   std::vector<std::int32_t> feature(static_cast<std::size_t>(cells_.n_tokens()));
   std::fill(total_.begin(), total_.end(), 0);
   for (const TokenCells::Run& run : cells_.runs())
@@ -101,24 +127,26 @@ void CollapsedCounts::count(const std::uint16_t* z) {
     }
   c_.count(cells_.document(), z, cells_.n_tokens());
   n_.count(feature.data(), z, cells_.n_tokens());
+  if (layout_) layout_->count(c_.view());
 }
 
-double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::uint16_t* z,
-                      int n_threads) {
+namespace {
+
+// All cells, with weights of one kind or the other.
+double sweep_cells(const CollapseInput& input, const ScoreWeights& scores, const TreeWeights* tree,
+                   CollapsedCounts& counts, std::uint16_t* z, int n_threads) {
   const TokenCells& cells = counts.cells();
   const int P = cells.n_parts();
   const std::int64_t size = counts.n_blocks() * counts.padded();
   const std::vector<double> gamma_total = gamma_totals(counts, input.gamma);
   const bool narrow = counts.c().form() == CountForm::narrow;
-  const bool plain = input.tree == nullptr && is_plain(input.scores, counts.K());
+  const bool plain = tree == nullptr && is_plain(scores, counts.K());
   const auto kernel =
-      input.tree != nullptr
-          ? instruction_set().collapse_trees
-          : instruction_set().collapse_cells[counts.sparse() ? 1 : 0][plain ? 1 : 0];
+      instruction_set().priors[input.prior.which].collapse[counts.sparse() ? 1 : 0][plain ? 1 : 0];
   // Each cell of a round has its own copy of the totals: stale by what the others do meanwhile.
   AlignedVector<std::int32_t> own(static_cast<std::size_t>(P * size));
   std::vector<Workspace> workspaces;
-  for (int p = 0; p < P; ++p) workspaces.emplace_back(counts, input.tree);
+  for (int p = 0; p < P; ++p) workspaces.emplace_back(counts, tree);
   std::vector<double> log_words(static_cast<std::size_t>(P * P), 0.0);
 
   const auto make_cell = [&](int round, int p) -> CollapseCell {
@@ -136,10 +164,10 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
                             input.gamma,
                             gamma_total.data(),
                             counts.block().data(),
-                            input.scores,
+                            scores,
                             counts.c().lists(),
                             counts.n().lists(),
-                            input.tree};
+                            tree};
     return {pass, cells.runs().data() + cells.first_run(cell),
             cells.runs().data() + cells.first_run(cell + 1),
             Stream(input.seed, Purpose::tokens, input.sweep, static_cast<std::uint64_t>(cell)),
@@ -165,7 +193,23 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
   }
   double total = 0;
   for (double value : log_words) total += value;
-  return plain ? total - log_plain_scores(input.scores, counts) : total;
+  return plain ? total - log_plain_scores(scores, counts) : total;
+}
+
+}  // namespace
+
+double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::uint16_t* z,
+                      int n_threads) {
+  if (counts.layout() == nullptr) {
+    const PreparedWeights weights(input.prior, counts.cells().n_docs(), counts.padded());
+    return sweep_cells(input, weights.view(), nullptr, counts, z, n_threads);
+  }
+  const TreeWeights weights = tree_weights(input.prior, *counts.layout());
+  std::vector<std::uint16_t> places = renumbered(z, counts.cells().n_tokens(), counts.layout());
+  const double words = sweep_cells(input, {}, &weights, counts, places.data(), n_threads);
+  for (std::size_t t = 0; t < places.size(); ++t)
+    z[t] = static_cast<std::uint16_t>(counts.component()[places[t]]);
+  return words;
 }
 
 void start_assignment(std::uint64_t seed, std::int64_t K, std::int64_t n_tokens, std::uint16_t* z) {
@@ -217,7 +261,8 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
 }
 
 void add_mean_loadings(CollapsedCounts& counts, const double* gamma, const Rows<float>& out,
-                       const std::int32_t* column, int n_threads) {
+                       int n_threads) {
+  const std::int32_t* column = counts.component();
   const auto at = [column](std::int64_t k) { return column == nullptr ? k : column[k]; };
   const std::vector<double> gamma_total = gamma_totals(counts, gamma);
   const std::int64_t K = counts.K(), padded = counts.padded(), J = counts.cells().n_features();

@@ -49,7 +49,7 @@ FactorSums factor(const FactorPass<T>& pass, int n_threads) {
   const std::int64_t tasks = (pass.W.n_docs + kRowsPerTask - 1) / kRowsPerTask;
   FactorWorkers<T> workers(n_threads, pass.F.stride, longest);
   std::vector<FactorSums> part(static_cast<std::size_t>(tasks));
-  const auto kernel = kernels<T>().factor_rows;
+  const auto kernel = kernels<T>().factor_rows.run;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
     const std::int64_t first = t * kRowsPerTask;
     kernel(pass, first, std::min(first + kRowsPerTask, pass.W.n_docs), workers[worker],

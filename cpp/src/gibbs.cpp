@@ -19,17 +19,12 @@ constexpr std::int64_t kRowsPerTask = 64;
 // Adds up row(i, worker) over rows in fixed tasks, in order.
 template <class RowFunction>
 double sum_over_rows(std::int64_t n_rows, int n_threads, const RowFunction& row) {
-  const std::int64_t tasks = (n_rows + kRowsPerTask - 1) / kRowsPerTask;
-  std::vector<double> part(static_cast<std::size_t>(tasks), 0.0);
-  parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
-    double sum = 0;
-    for (std::int64_t i = t * kRowsPerTask; i < std::min((t + 1) * kRowsPerTask, n_rows); ++i)
-      sum += row(i, worker);
-    part[static_cast<std::size_t>(t)] = sum;
-  });
-  double total = 0;
-  for (double p : part) total += p;
-  return total;
+  return sum_over_tasks(n_rows, kRowsPerTask, n_threads,
+                        [&](std::int64_t first, std::int64_t last, int worker) {
+                          double sum = 0;
+                          for (std::int64_t i = first; i < last; ++i) sum += row(i, worker);
+                          return sum;
+                        });
 }
 
 }  // namespace
@@ -37,9 +32,10 @@ double sum_over_rows(std::int64_t n_rows, int n_threads, const RowFunction& row)
 double sample_documents(const SamplePass& pass, int n_threads) {
   const std::int64_t padded = pass.Theta.stride;
   std::vector<float> rows(static_cast<std::size_t>(n_threads * 2 * padded));
-  const std::int64_t room = pass.scores.room();
+  const SamplerKernels& of = instruction_set().priors[pass.scores.prior.which];
+  const std::int64_t room = of.room * pass.scores.c.width;
   std::vector<double> logs(static_cast<std::size_t>(n_threads * room));
-  const auto kernel = instruction_set().sample_document;
+  const auto kernel = of.sample_document;
   return sum_over_rows(pass.W.n_docs, n_threads, [&](std::int64_t i, int worker) {
     float* mine = rows.data() + worker * 2 * padded;
     return kernel(pass, i, {mine, mine + padded, logs.data() + worker * room});
@@ -47,9 +43,10 @@ double sample_documents(const SamplePass& pass, int n_threads) {
 }
 
 void draw_scores(const ScorePass& pass, int n_threads) {
-  const std::int64_t room = pass.room();
+  const SamplerKernels& of = instruction_set().priors[pass.prior.which];
+  const std::int64_t room = of.room * pass.c.width;
   std::vector<double> logs(static_cast<std::size_t>(n_threads * room));
-  const auto kernel = instruction_set().draw_scores;
+  const auto kernel = of.draw_scores;
   sum_over_rows(pass.c.n_rows, n_threads, [&](std::int64_t i, int worker) {
     kernel(pass, i, logs.data() + worker * room);
     return 0.0;
@@ -127,53 +124,6 @@ double log_loading_moments(const CountView& n, const double* gamma, const std::i
            });
            return sum;
          });
-}
-
-namespace {
-
-// The logs that a document's exposure decides, per component: what a count of 0 adds, what any
-// other count adds more, and what each token adds.
-struct ScoreLogs {
-  std::vector<double> zero, present, token;
-  double sum_zero = 0;
-
-  ScoreLogs(std::int64_t K, const double* alpha, const double* beta, const double* rho, double e)
-      : zero(static_cast<std::size_t>(K), 0.0), present(zero), token(zero) {
-    for (std::int64_t at = 0; at < K && beta != nullptr; ++at) {
-      const auto k = static_cast<std::size_t>(at);
-      const double factor = -alpha[at] * std::log1p(e / beta[at]);
-      token[k] = -std::log(beta[at] + e);
-      zero[k] = rho == nullptr ? factor : std::log((1 - rho[at]) * std::exp(factor) + rho[at]);
-      present[k] = (rho == nullptr ? factor : factor + std::log1p(-rho[at])) - zero[k];
-      sum_zero += zero[k];
-    }
-  }
-};
-
-}  // namespace
-
-double log_score_moments(const CountView& c, const double* alpha, const double* beta,
-                         const double* rho, const double* exposure, int n_threads) {
-  std::vector<RisingFactorial> rising(alpha, alpha + c.K);
-  double sum_alpha = 0;
-  for (std::int64_t k = 0; k < c.K; ++k) sum_alpha += alpha[k];
-  const ScoreLogs common(c.K, alpha, beta, rho, 1.0);
-  return sum_over_rows(c.n_rows, n_threads, [&](std::int64_t i, int) {
-    const auto value_with = [&](const ScoreLogs& logs) {
-      double value = logs.sum_zero;
-      std::int64_t length = 0;
-      c.visit(i, [&](std::int64_t at, std::int32_t count) {
-        const auto k = static_cast<std::size_t>(at);
-        length += count;
-        value += rising[k](count) + logs.present[k] + count * logs.token[k];
-      });
-      if (beta == nullptr)
-        value += log_gamma_of(sum_alpha) - log_gamma_of(sum_alpha + static_cast<double>(length));
-      return value;
-    };
-    return exposure == nullptr ? value_with(common)
-                               : value_with(ScoreLogs(c.K, alpha, beta, rho, exposure[i]));
-  });
 }
 
 }  // namespace dcomp

@@ -13,6 +13,7 @@
 #include "dcomp/kernels/predict.hpp"
 #include "dcomp/kernels/sample.hpp"
 #include "dcomp/kernels/tempered.hpp"
+#include "dcomp/priors/list.hpp"
 
 namespace dcomp::DCOMP_ISA {
 
@@ -21,17 +22,53 @@ void elementwise(const T* x, T* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += kLanes<T>) store<T>(out + i, function(load(x + i)));
 }
 
+template <class P, class T>
+constexpr AllocationKernels<T> allocation_kernels() {
+  AllocationKernels<T> out;
+  if constexpr (Expects<P>) out.expect = &expect_documents<typename P::template Expect<T>, T>;
+  if constexpr (Maximises<P>) out.maximise = &expect_documents<typename P::template Maximise<T>, T>;
+  if constexpr (Tempers<P>) out.temper = out.maximise;
+  return out;
+}
+
+template <class P>
+constexpr SamplerKernels sampler_kernels() {
+  SamplerKernels out;
+  if constexpr (Samples<P>) {
+    out.sample_document = &sample_document<P>;
+    out.draw_scores = &draw_scores<P>;
+    out.room = P::Draw::room;
+  }
+  if constexpr (PredictsLinearly<P>) {  // one kernel serves them all
+    out.collapse[0][0] = &collapse_cells<false>;
+    out.collapse[0][1] = &collapse_cells<true>;
+    out.collapse[1][0] = &collapse_cells_sparse<false>;
+    out.collapse[1][1] = &collapse_cells_sparse<true>;
+  } else if constexpr (PredictsByTree<P>) {
+    out.collapse[0][0] = out.collapse[0][1] = &collapse_trees;
+  }
+  return out;
+}
+
+// A row for each prior of the list, whatever it has.
+template <class List>
+struct Tables;
+template <class... P>
+struct Tables<PriorList<P...>> {
+  template <class T>
+  static constexpr AllocationKernels<T> allocation[] = {allocation_kernels<P, T>()...};
+  static constexpr SamplerKernels samplers[] = {sampler_kernels<P>()...};
+};
+
 template <class T>
 constexpr Kernels<T> table() {
   return {kLanes<T>,
-          {&expect_documents<DirichletScores, T>, &expect_documents<GammaScores, T>,
-           &expect_documents<DirichletMode, T>, &expect_documents<GammaMode, T>,
-           &expect_documents<TreeScores, T>},
-          &laplace_documents<T>,
+          Tables<ScorePriors>::allocation<T>,
+          {"LN", "laplace", &laplace_documents<T>},
           &collect_feature<T>,
           &loading_row<T>,
           &log_predictive<T>,
-          &factor_rows<T>,
+          {"GP", "factorise", &factor_rows<T>},
           {&elementwise<T, &exp<T>>, &elementwise<T, &log<T>>, &elementwise<T, &digamma<T>>}};
 }
 
@@ -43,15 +80,14 @@ const InstructionSet instruction_set = {
     table<float>(),
     table<double>(),
     &elementwise<double, &log_gamma>,
-    &sample_document,
-    &draw_scores,
-    {{&collapse_cells<false>, &collapse_cells<true>},
-     {&collapse_cells_sparse<false>, &collapse_cells_sparse<true>}},
+    ScorePriors::size,
+    Tables<ScorePriors>::samplers,
     &left_to_right_document,
     &tempered_sweep,
-    &collapse_trees,
-    {&collapse_structured<RowKind::fixed>, &collapse_structured<RowKind::shared>,
-     &collapse_structured<RowKind::document>, &collapse_structured<RowKind::phi>,
-     &collapse_structured<RowKind::document_phi>}};
+    {"ST",
+     "collapse",
+     {&collapse_structured<RowKind::fixed>, &collapse_structured<RowKind::shared>,
+      &collapse_structured<RowKind::document>, &collapse_structured<RowKind::phi>,
+      &collapse_structured<RowKind::document_phi>}}};
 
 }  // namespace dcomp::DCOMP_ISA

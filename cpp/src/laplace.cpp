@@ -114,7 +114,7 @@ void run_documents(const LaplacePass<T>& pass, std::int64_t first, std::int64_t 
   const std::int64_t tasks = n_tasks(last - first, per_task);
   AlignedVector<double> sums(static_cast<std::size_t>(tasks * size), 0.0);
   std::vector<LaplaceSums> part(static_cast<std::size_t>(tasks));
-  const auto kernel = kernels<T>().laplace_documents;
+  const auto kernel = kernels<T>().laplace_documents.run;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
     LaplaceSums& mine = part[static_cast<std::size_t>(t)];
     if (of_all) {

@@ -58,12 +58,13 @@ std::int64_t longest(const CsrView& W) {
 
 // Runs the documents [first, last) in fixed tasks and adds their sums in task order.
 template <class T>
-void run_documents(const DocumentPass<T>& pass, Prior kind, std::int64_t first, std::int64_t last,
-                   Workers<T>& workers, int n_threads, ExpectSums& total) {
+void run_documents(const DocumentPass<T>& pass, const ScorePrior& prior, std::int64_t first,
+                   std::int64_t last, Workers<T>& workers, int n_threads, ExpectSums& total) {
   const std::int64_t padded = pass.Theta.stride, tasks = n_tasks(last - first, kDocsPerTask);
   AlignedVector<double> sums(static_cast<std::size_t>(tasks * 2 * padded));
   std::vector<DocumentSums> part(static_cast<std::size_t>(tasks));
-  const auto kernel = kernels<T>().expect_documents[static_cast<int>(kind)];
+  const AllocationKernels<T>& of = kernels<T>().priors[prior.which];
+  const auto kernel = prior.mode == ScoreMode::expect ? of.expect : of.maximise;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
     DocumentSums& mine = part[static_cast<std::size_t>(t)];
     mine.log = sums.data() + t * 2 * padded;
@@ -105,63 +106,6 @@ ExpectSums empty_sums(std::int64_t K) {
 
 }  // namespace
 
-namespace {
-
-// ln of the normalisers of a tree's Betas and Dirichlets, less: what the bound of a document begins
-// with.
-double tree_constant(const TreeView& tree) {
-  double value = 0;
-  for (std::int64_t h = 0; h < tree.H; ++h) {
-    const double a1 = tree.a1[tree.inner[h]], a2 = tree.a2[tree.inner[h]];
-    value +=
-        std::lgamma(a1 + a2) - std::lgamma(a1) - std::lgamma(a2) + std::lgamma(tree.b_total[h]);
-  }
-  for (std::int64_t k = 1; k < tree.K; ++k) value -= std::lgamma(tree.b[k]);
-  return value;
-}
-
-}  // namespace
-
-template <class T>
-PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
-    : alpha_t_(static_cast<std::size_t>(padded), T(1)),
-      shift_(static_cast<std::size_t>(padded), is_mode(prior.kind) ? T(0) : T(-1e30)),
-      alpha_(static_cast<std::size_t>(padded), 1.0),
-      beta_(static_cast<std::size_t>(padded), 1.0),
-      is_real_(static_cast<std::size_t>(padded), 0.0),
-      exposure_(prior.exposure),
-      tree_(prior.tree),
-      power_(prior.power) {
-  if (prior.kind == Prior::tree) {
-    constant_ = tree_constant(*tree_);
-    return;
-  }
-  double sum_alpha = 0;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(prior.n_components); ++k) {
-    is_real_[k] = 1;
-    alpha_[k] = prior.alpha[k];
-    alpha_t_[k] = static_cast<T>(prior.alpha[k] - (is_mode(prior.kind) ? 1 : 0));
-    shift_[k] = is_mode(prior.kind) ? T(1) : T(0);
-    sum_alpha += alpha_[k];
-    constant_ -= std::lgamma(alpha_[k]);
-    if (has_beta(prior.kind)) {
-      beta_[k] = prior.beta[k];
-      shift_[k] =
-          static_cast<T>(is_mode(prior.kind) ? 1 / (beta_[k] + 1) : -std::log(beta_[k] + 1));
-      // A flat prior, beta = 0 at alpha = 1, has no density to speak of.
-      if (beta_[k] > 0) constant_ += alpha_[k] * std::log(beta_[k]);
-    }
-  }
-  if (!has_beta(prior.kind)) constant_ += std::lgamma(sum_alpha);
-}
-
-template <class T>
-PriorView<T> PreparedPrior<T>::view() const {
-  const auto padded = static_cast<std::int64_t>(alpha_.size());
-  return {alpha_t_.data(), shift_.data(), alpha_.data(), beta_.data(), is_real_.data(),
-          exposure_,       constant_,     padded,        power_,       tree_};
-}
-
 template <class T>
 ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const Rows<const T>& c_in,
                   const Rows<T>& c_out, const Rows<T>& n, int n_threads) {
@@ -178,8 +122,7 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
     documents.weight_out = weight.data();
     documents.place = index.place();
     documents.first_doc = slab.first_doc;
-    run_documents(documents, input.prior.kind, slab.first_doc, slab.last_doc, workers, n_threads,
-                  total);
+    run_documents(documents, input.prior, slab.first_doc, slab.last_doc, workers, n_threads, total);
 
     const FeaturePass<T> features{input.Theta,
                                   {e.data(), slab.last_doc - slab.first_doc, K, padded},
@@ -211,7 +154,7 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
   DocumentPass<T> pass = document_pass(input, prior, c_in, c_out);
   pass.doc_bound = bound;
   for (std::int64_t first = 0; first < input.W.n_docs; first += kDocsPerRound)
-    run_documents(pass, input.prior.kind, first, std::min(first + kDocsPerRound, input.W.n_docs),
+    run_documents(pass, input.prior, first, std::min(first + kDocsPerRound, input.W.n_docs),
                   workers, n_threads, total);
   return total;
 }
@@ -238,7 +181,6 @@ void log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* 
 }
 
 #define DCOMP_INSTANTIATE(T)                                                                     \
-  template class PreparedPrior<T>;                                                               \
   template ExpectSums expect<T>(const ExpectInput<T>&, const CorpusIndex&, const Rows<const T>&, \
                                 const Rows<T>&, const Rows<T>&, int);                            \
   template ExpectSums fold_in<T>(const ExpectInput<T>&, const Rows<const T>&, const Rows<T>&,    \

@@ -4,6 +4,7 @@
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/parallel.hpp"
+#include "dcomp/score_weights.hpp"
 
 namespace dcomp {
 
@@ -277,6 +278,7 @@ double structured_sweep(const StructuredInput& input, StructuredCounts& counts, 
   const TokenCells& cells = counts.cells();
   const StructureView& at = counts.layout().view();
   const PreparedRows rows(input, counts.layout());
+  const PreparedWeights scores(input.prior, cells.n_docs(), at.padded_leaves);
   const int P = cells.n_parts();
   const bool own_rows = counts.n_rows() == 1 && at.kind != RowKind::fixed;
   const std::int64_t of_features = counts.n_blocks() * at.padded_nodes;
@@ -289,7 +291,7 @@ double structured_sweep(const StructuredInput& input, StructuredCounts& counts, 
   std::vector<Workspace> workspaces;
   for (int p = 0; p < P; ++p) workspaces.emplace_back(at);
   std::vector<double> log_words(static_cast<std::size_t>(P * P), 0.0);
-  const auto kernel = instruction_set().collapse_structured[static_cast<int>(at.kind)];
+  const auto kernel = instruction_set().collapse_structured.run[static_cast<int>(at.kind)];
 
   for (int round = 0; round < P; ++round) {
     parallel_for(n_threads, P, [&](std::int64_t part, int) {
@@ -312,7 +314,7 @@ double structured_sweep(const StructuredInput& input, StructuredCounts& counts, 
                                 input.gamma,
                                 gamma_total.data(),
                                 counts.block().data(),
-                                input.scores,
+                                scores.view(),
                                 input.Theta};
       StructuredCell work{
           pass, cells.runs().data() + cells.first_run(cell),

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "dcomp/aligned.hpp"
+#include "dcomp/compiled.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/parallel.hpp"
+#include "dcomp/score_weights.hpp"
 
 namespace dcomp {
 
@@ -18,8 +20,9 @@ std::int64_t count_tokens(const CsrView& W) {
 }
 
 // z ~ r: each token follows alpha and the earlier tokens of its document.
-void draw_urn(const TemperedInput& input, Stream& rng, std::uint16_t* z) {
-  const double sum_alpha = std::accumulate(input.alpha, input.alpha + input.K, 0.0);
+void draw_urn(const TemperedInput& input, const std::vector<double>& alpha, Stream& rng,
+              std::uint16_t* z) {
+  const double sum_alpha = std::accumulate(alpha.begin(), alpha.end(), 0.0);
   for (std::int64_t i = 0; i < input.W.n_docs; ++i) {
     const std::uint16_t* first = z;
     for (std::int64_t p = input.W.indptr[i]; p < input.W.indptr[i + 1]; ++p)
@@ -32,30 +35,46 @@ void draw_urn(const TemperedInput& input, Stream& rng, std::uint16_t* z) {
           continue;
         }
         u -= seen;
-        std::int64_t k = 0;
-        while (k + 1 < input.K && u >= input.alpha[k]) u -= input.alpha[k++];
+        std::size_t k = 0;
+        while (k + 1 < alpha.size() && u >= alpha[k]) u -= alpha[k++];
         *z = static_cast<std::uint16_t>(k);
       }
   }
 }
 
+// What all chains share: the prior as weights of the sweep, and the urn that chains begin from.
+struct Shared {
+  const TemperedInput& input;
+  std::int64_t padded;
+  LogWeights weights;
+  std::vector<double> alpha;
+
+  explicit Shared(const TemperedInput& in)
+      : input(in),
+        padded(padded_width<float>(in.prior.n_components)),
+        weights(in.prior, in.W.n_docs, padded),
+        alpha(shapes(in.prior)) {}
+};
+
 // The counts of one chain, and its sweeps.
 class Chain {
  public:
-  Chain(const TemperedInput& input, std::int64_t padded, std::uint16_t* z)
-      : input_(input),
-        padded_(padded),
-        c_(static_cast<std::size_t>(input.W.n_docs * padded)),
-        n_(static_cast<std::size_t>(input.W.n_features * padded)),
-        total_(static_cast<std::size_t>(input.n_blocks * padded)),
-        alpha_(static_cast<std::size_t>(padded)),
-        gamma_(input.gamma, input.gamma + input.W.n_features),
-        gamma_total_(static_cast<std::size_t>(input.n_blocks)),
-        rows_(static_cast<std::size_t>(2 * padded)),
+  Chain(const Shared& shared, std::uint16_t* z)
+      : shared_(shared),
+        input_(shared.input),
+        padded_(shared.padded),
+        c_(static_cast<std::size_t>(input_.W.n_docs * padded_)),
+        n_(static_cast<std::size_t>(input_.W.n_features * padded_)),
+        total_(static_cast<std::size_t>(input_.n_blocks * padded_)),
+        alpha_(static_cast<std::size_t>(padded_)),
+        gamma_(input_.gamma, input_.gamma + input_.W.n_features),
+        gamma_total_(static_cast<std::size_t>(input_.n_blocks)),
+        rows_(static_cast<std::size_t>(2 * padded_)),
         z_(z) {
-    std::copy_n(input.alpha, input.K, alpha_.begin());
-    for (std::int64_t j = 0; j < input.W.n_features; ++j)
-      gamma_total_[static_cast<std::size_t>(input.block[j])] += gamma_[static_cast<std::size_t>(j)];
+    std::copy_n(shared.alpha.begin(), shared.alpha.size(), alpha_.begin());
+    for (std::int64_t j = 0; j < input_.W.n_features; ++j)
+      gamma_total_[static_cast<std::size_t>(input_.block[j])] +=
+          gamma_[static_cast<std::size_t>(j)];
   }
 
   void count() {
@@ -72,14 +91,14 @@ class Chain {
 
   void sweep(double t, Stream& rng) {
     const auto rows = [&](AlignedVector<std::int32_t>& counts, std::int64_t n_rows) {
-      return Rows<std::int32_t>{counts.data(), n_rows, input_.K, padded_};
+      return Rows<std::int32_t>{counts.data(), n_rows, input_.prior.n_components, padded_};
     };
     const TemperedPass pass{input_.W,
                             padded_,
                             alpha_.data(),
-                            input_.log_F,
-                            input_.log_p0,
-                            input_.stride,
+                            shared_.weights.F.data(),
+                            shared_.weights.present.data(),
+                            shared_.weights.stride,
                             gamma_.data(),
                             gamma_total_.data(),
                             input_.block,
@@ -90,12 +109,11 @@ class Chain {
     instruction_set().tempered_sweep(pass, t, rng, {rows_.data(), rows_.data() + padded_});
   }
 
-  // log g(z) - log r(z), which for DM are the same.
+  // log g(z) - log r(z), which for a normalised prior are the same.
   double log_scores() const {
-    if (input_.beta == nullptr) return 0;
+    if (score_priors()[static_cast<std::size_t>(input_.prior.which)].normalised) return 0;
     const CountView c = view(c_, input_.W.n_docs);
-    return log_score_moments(c, input_.alpha, input_.beta, input_.rho, input_.exposure, 1) -
-           log_score_moments(c, input_.alpha, nullptr, nullptr, nullptr, 1);
+    return log_score_moments(c, input_.prior, nullptr, 1) - log_urn_moments(c, shared_.alpha, 1);
   }
   double log_words() const {
     return log_loading_moments(view(n_, input_.W.n_features), input_.gamma, input_.block,
@@ -104,9 +122,10 @@ class Chain {
 
  private:
   CountView view(const AlignedVector<std::int32_t>& counts, std::int64_t n_rows) const {
-    return {n_rows, input_.K, counts.data(), padded_, nullptr, {}};
+    return {n_rows, input_.prior.n_components, counts.data(), padded_, nullptr, {}};
   }
 
+  const Shared& shared_;
   const TemperedInput& input_;
   std::int64_t padded_;
   AlignedVector<std::int32_t> c_, n_, total_;
@@ -119,15 +138,16 @@ class Chain {
 void tempered_sweeps(const TemperedInput& input, std::int64_t n_chains, const double* temperatures,
                      std::int64_t n, std::uint32_t first, std::uint16_t* z, double* log_scores,
                      double* log_words, int n_threads) {
-  const std::int64_t n_tokens = count_tokens(input.W), padded = padded_width<float>(input.K);
+  const std::int64_t n_tokens = count_tokens(input.W);
+  const Shared shared(input);
   parallel_for(n_threads, n_chains, [&](std::int64_t which, int) {
     const auto unit = static_cast<std::uint64_t>(which);
     std::uint16_t* mine = z + which * n_tokens;
     if (first == 0) {
       Stream rng(input.seed, Purpose::annealing, UINT32_MAX, unit);  // a sweep that never comes
-      draw_urn(input, rng, mine);
+      draw_urn(input, shared.alpha, rng, mine);
     }
-    Chain chain(input, padded, mine);
+    Chain chain(shared, mine);
     chain.count();
     for (std::int64_t s = 0; s < n; ++s) {
       Stream rng(input.seed, Purpose::annealing, first + static_cast<std::uint32_t>(s), unit);

@@ -6,11 +6,10 @@
 
 namespace dcomp {
 
-TreeLayout::TreeLayout(const Tree& tree, std::int64_t n_docs)
-    : H_(tree.view().H),
+TreeLayout::TreeLayout(const TreeView& view, std::int64_t n_docs)
+    : H_(view.H),
       padded_(padded_width<float>(std::max<std::int64_t>(H_, 1))),
-      parent_(tree.parent()) {
-  const TreeView view = tree.view();
+      parent_(view.parent, view.parent + view.K) {
   node_.assign(view.inner, view.inner + H_);
   if (H_ > 0) node_.resize(static_cast<std::size_t>(padded_), -1);
   for (std::int64_t at = 0; at < view.K; ++at)
@@ -45,8 +44,7 @@ void TreeLayout::count(const CountView& c) {
     });
 }
 
-TreeWeights TreeLayout::weights(const Tree& tree) {
-  const TreeView view = tree.view();
+TreeWeights TreeLayout::weights(const TreeView& view) {
   const auto width = static_cast<std::int64_t>(above_.size());
   numbers_.assign(static_cast<std::size_t>(width + 5 * padded_), 1.0F);
   float* a = numbers_.data();

@@ -1,8 +1,10 @@
 // The library's mean field on owned memory: what the cases below call.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "dcomp/compiled.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/mean_field.hpp"
 #include "random_counts.hpp"
@@ -49,8 +51,19 @@ inline Matrix<double> random_matrix(std::int64_t rows, std::int64_t columns, dou
   return out;
 }
 
+// A model's key with the way its scores enter.
+struct Kind {
+  const char* key;
+  ScoreMode mode;
+  friend bool operator==(const Kind& a, const Kind& b) {
+    return std::string(a.key) == b.key && a.mode == b.mode;
+  }
+};
+inline constexpr Kind kDirichlet{"DM", ScoreMode::expect}, kGamma{"GP", ScoreMode::expect},
+    kDirichletMode{"DM", ScoreMode::maximise}, kGammaMode{"GP", ScoreMode::maximise};
+
 struct Model {
-  Prior kind = Prior::dirichlet;
+  Kind kind = kDirichlet;
   std::vector<double> alpha, beta;  // (K)
   std::vector<double> exposure;     // (I), or empty where it is 1
   std::vector<double> gamma;        // (J)
@@ -59,13 +72,20 @@ struct Model {
   Treatment treatment = Treatment::mean;
 
   std::int64_t n_components() const { return static_cast<std::int64_t>(alpha.size()); }
+  bool has_beta() const { return kind == kGamma || kind == kGammaMode; }
   ScorePrior prior() const {
-    return {kind, alpha.data(), has_beta(kind) ? beta.data() : nullptr,
-            exposure.empty() ? nullptr : exposure.data(), n_components()};
+    ScorePrior out;
+    out.which = prior_named(kind.key);
+    out.n_components = n_components();
+    out.parameter[0] = alpha.data();
+    if (has_beta()) out.parameter[1] = beta.data();
+    if (!exposure.empty()) out.exposure = exposure.data();
+    out.mode = kind.mode;
+    return out;
   }
 };
 
-inline Model make_model(Prior kind, std::int64_t K, std::int64_t n_features) {
+inline Model make_model(const Kind& kind, std::int64_t K, std::int64_t n_features) {
   Model model;
   model.kind = kind;
   for (std::int64_t k = 0; k < K; ++k) {

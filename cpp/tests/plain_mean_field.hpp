@@ -105,7 +105,7 @@ class PlainDocument {
     }
     for (std::size_t k = 0; k < K; ++k) {
       const double alpha = model_.alpha[k], a = alpha + c[k];
-      if (model_.kind == Prior::gamma) {
+      if (model_.kind == kGamma) {
         const double beta = model_.beta[k], b = beta + exposure_;
         e_log[k] = psi(a) - std::log(b);  // (14)
         mean[k] = a / b;
@@ -116,7 +116,7 @@ class PlainDocument {
       }
       bound += log_gamma(a) - log_gamma(alpha) + (alpha - a) * e_log[k];
     }
-    if (model_.kind == Prior::dirichlet) bound += log_gamma(alpha_total) - log_gamma(a_total);
+    if (model_.kind == kDirichlet) bound += log_gamma(alpha_total) - log_gamma(a_total);
   }
 
   const Model& model_;

@@ -9,6 +9,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/left_to_right.hpp"
 #include "dcomp/tempered.hpp"
+#include "own_prior.hpp"
 #include "random_counts.hpp"
 
 namespace dcomp::test {
@@ -24,32 +25,20 @@ std::vector<double> run_left_to_right(const OwnedCounts& W, std::int64_t K, int 
       Theta[static_cast<std::size_t>(j * padded + k)] =
           static_cast<float>(0.01 + 0.99 * random.uniform());
   const std::vector<double> log_scale(static_cast<std::size_t>(W.n_features), -2.0);
-  // A row of weights for each document, as with exposures that differ.
-  std::vector<float> a(static_cast<std::size_t>(I * padded), 0.0F), a0 = a, F = a;
+  // A row of weights for each document, because exposures differ.
+  OwnPrior prior{"CGP", {even(K, 0.3), even(K, 0.5), even(K, 0.6)}};
   for (std::int64_t i = 0; i < I; ++i)
-    for (std::int64_t k = 0; k < K; ++k) {
-      const auto at = static_cast<std::size_t>(i * padded + k);
-      a[at] = 0.3F;
-      a0[at] = 0.1F;
-      F[at] = 0.5F;
-    }
-  const std::vector<double> log_first(static_cast<std::size_t>(I), std::log(0.05));
-  std::vector<float> first = a;
-  for (float& x : first) x = x > 0 ? 1.0F : 0.0F;
-  const LeftToRightPass pass{W.view(),
-                             K,
-                             {Theta.data(), W.n_features, K, padded},
-                             log_scale.data(),
-                             {a0.data(), a.data(), F.data(), padded},
-                             first.data(),
-                             log_first.data(),
-                             0.0,
-                             particles,
-                             moves,
-                             7,
-                             0};
+    prior.exposure.push_back(0.5 + 0.01 * static_cast<double>(i));
+  const LeftToRightInput input{W.view(),
+                               {Theta.data(), W.n_features, K, padded},
+                               log_scale.data(),
+                               prior.view(),
+                               particles,
+                               moves,
+                               7,
+                               0};
   std::vector<double> out(static_cast<std::size_t>(I), 1.0);
-  left_to_right(pass, out.data(), n_threads);
+  left_to_right(input, out.data(), n_threads);
   return out;
 }
 
@@ -59,29 +48,14 @@ struct Tempered {
 };
 
 Tempered run_tempered(const OwnedCounts& W, std::int64_t K, int n_threads, int cut) {
-  const std::int64_t padded = padded_width<float>(K), chains = 5, sweeps = 6;
+  const std::int64_t chains = 5, sweeps = 6;
   const CsrView view = W.view();
   const auto tokens = std::accumulate(view.data, view.data + view.indptr[view.n_docs], 0LL);
   std::vector<std::int32_t> block(static_cast<std::size_t>(W.n_features));
   for (std::size_t j = 0; j < block.size(); ++j) block[j] = j % 3 == 2;
-  const std::vector<double> gamma(block.size(), 0.1), alpha(static_cast<std::size_t>(K), 0.2),
-      beta(static_cast<std::size_t>(K), 0.5), rho(static_cast<std::size_t>(K), 0.3);
-  std::vector<float> log_F(static_cast<std::size_t>(padded), -1e30F), log_p0(log_F.size(), 0.0F);
-  std::fill_n(log_F.begin(), K, -0.4F);
-  std::fill_n(log_p0.begin(), K, -0.7F);
-  const TemperedInput input{view,
-                            K,
-                            block.data(),
-                            2,
-                            gamma.data(),
-                            alpha.data(),
-                            beta.data(),
-                            rho.data(),
-                            nullptr,
-                            log_F.data(),
-                            log_p0.data(),
-                            0,
-                            11};
+  const std::vector<double> gamma(block.size(), 0.1);
+  OwnPrior prior{"CGP", {even(K, 0.2), even(K, 0.5), even(K, 0.3)}};
+  const TemperedInput input{view, block.data(), 2, gamma.data(), prior.view(), 11};
   Tempered run;
   run.z.resize(static_cast<std::size_t>(chains * tokens));
   for (int first = 0; first < sweeps; first += cut) {

@@ -15,7 +15,7 @@ namespace dcomp::test {
 
 namespace {
 
-constexpr Prior kKinds[] = {Prior::dirichlet, Prior::gamma};
+constexpr Kind kKinds[] = {kDirichlet, kGamma};
 constexpr Treatment kTreatments[] = {Treatment::mean, Treatment::map, Treatment::vb};
 constexpr std::int32_t kLargestCount = std::numeric_limits<std::int32_t>::max();
 
@@ -155,9 +155,9 @@ Fitted<T> fit(const Model& model, const OwnedCounts& W, int n_passes, const Sche
 template <class T>
 void append_small_fit(std::vector<double>& out) {
   const OwnedCounts W = random_counts(60, 45, 15, 41);
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     Model model = with_blocks(make_model(kind, 6, W.n_features), 2);
-    model.treatment = kind == Prior::gamma ? Treatment::mean : Treatment::vb;
+    model.treatment = kind == kGamma ? Treatment::mean : Treatment::vb;
     const Fitted<T> fitted = fit<T>(model, W, 4, {2, 0, 2});
     out.push_back(fitted.objective.back());
     out.insert(out.end(), fitted.pass.c.values.begin(), fitted.pass.c.values.end());
@@ -227,7 +227,7 @@ std::vector<double> small_fit() {
 
 TEST(passes_equal_plain_mean_field) {
   const OwnedCounts W = random_counts(70, 53, 20, 7);
-  for (const Prior kind : kKinds)
+  for (const Kind& kind : kKinds)
     for (const std::int64_t K : {1, 2, 7, 16, 33}) {
       const Model model = make_model(kind, K, W.n_features);
       for (const int max_inner : {1, 4}) {
@@ -239,10 +239,10 @@ TEST(passes_equal_plain_mean_field) {
 
 TEST(passes_equal_plain_mean_field_with_exposure_blocks_and_treatments) {
   const OwnedCounts W = random_counts(64, 41, 12, 8);
-  for (const Prior kind : kKinds)
+  for (const Kind& kind : kKinds)
     for (const Treatment treatment : kTreatments) {
       Model model = with_blocks(make_model(kind, 5, W.n_features), 3);
-      if (kind == Prior::gamma) model = with_exposure(model, W.n_docs());
+      if (kind == kGamma) model = with_exposure(model, W.n_docs());
       model.treatment = treatment;
       // map at gamma = 1 has weights of exact zero, which logs of double cannot follow.
       if (treatment == Treatment::map)
@@ -254,7 +254,7 @@ TEST(passes_equal_plain_mean_field_with_exposure_blocks_and_treatments) {
 
 TEST(passes_equal_plain_mean_field_over_several_slabs) {
   const OwnedCounts W = random_counts(2 * 8192 + 100, 30, 4, 9);
-  for (const Prior kind : kKinds)
+  for (const Kind& kind : kKinds)
     check_passes<double>(make_model(kind, 3, W.n_features), W, {1, 0, 2});
 }
 
@@ -264,7 +264,7 @@ TEST(loadings_equal_plain_loadings) {
   for (std::size_t at = 0; at < n.values.size(); at += 3) n.values[at] = 0;
   for (const Treatment treatment : kTreatments)
     for (const std::int64_t n_blocks : {1, 3, 350}) {
-      Model model = with_blocks(make_model(Prior::dirichlet, K, J), n_blocks);
+      Model model = with_blocks(make_model(kDirichlet, K, J), n_blocks);
       model.treatment = treatment;
       for (double& gamma : model.gamma)
         gamma = treatment == Treatment::map ? gamma + 0.25 : gamma * 0.125;
@@ -274,7 +274,7 @@ TEST(loadings_equal_plain_loadings) {
 }
 
 TEST(map_at_gamma_one_keeps_exact_zeros_at_the_floor) {
-  Model model = make_model(Prior::dirichlet, 3, 4);
+  Model model = make_model(kDirichlet, 3, 4);
   model.treatment = Treatment::map;
   model.gamma.assign(4, 1.0);
   Matrix<double> n(4, 3);
@@ -293,7 +293,7 @@ TEST(log_predictive_equals_the_plain_one) {
   const OwnedCounts W = random_counts(100, 47, 15, 10);
   for (const Treatment treatment : kTreatments)
     for (const std::int64_t K : {1, 5, 18}) {
-      Model model = with_blocks(make_model(Prior::dirichlet, K, W.n_features), 2);
+      Model model = with_blocks(make_model(kDirichlet, K, W.n_features), 2);
       for (double& gamma : model.gamma) gamma += 0.25;
       model.treatment = treatment;
       const Matrix<double> n = random_matrix(W.n_features, K, 0, 30, 13);
@@ -313,9 +313,9 @@ TEST(log_predictive_equals_the_plain_one) {
 TEST(bound_is_exact_for_one_component) {
   const OwnedCounts W = random_counts(40, 20, 8, 15);
   const Matrix<double> n = random_matrix(W.n_features, 1, 0, 9, 16);
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     Model model = make_model(kind, 1, W.n_features);
-    if (kind == Prior::gamma) model = with_exposure(model, W.n_docs());
+    if (kind == kGamma) model = with_exposure(model, W.n_docs());
     const Loadings<double> theta = loadings<double>(model, n);
     const auto words = log_predictive_of<double>(W, theta, random_matrix(W.n_docs(), 1, 1, 2, 0));
     const Pass<double> pass =
@@ -324,7 +324,7 @@ TEST(bound_is_exact_for_one_component) {
     for (std::int64_t i = 0; i < W.n_docs(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       double evidence = words[at];
-      if (kind == Prior::gamma)
+      if (kind == kGamma)
         evidence += std::lgamma(alpha + length(W, i)) - std::lgamma(alpha) +
                     alpha * std::log(beta) -
                     (alpha + length(W, i)) * std::log(beta + model.exposure[at]);
@@ -336,10 +336,10 @@ TEST(bound_is_exact_for_one_component) {
 
 TEST(objective_never_falls) {
   const OwnedCounts W = random_counts(80, 50, 20, 17);
-  for (const Prior kind : kKinds)
+  for (const Kind& kind : kKinds)
     for (const Treatment treatment : kTreatments) {
       Model model = with_blocks(make_model(kind, 4, W.n_features), 2);
-      if (kind == Prior::gamma) model = with_exposure(model, W.n_docs());
+      if (kind == kGamma) model = with_exposure(model, W.n_docs());
       model.treatment = treatment;
       for (double& gamma : model.gamma) gamma += 0.25;
       const Fitted<double> fitted = fit<double>(model, W, 25, {1, 0, 1});
@@ -352,11 +352,11 @@ TEST(objective_never_falls) {
 
 // Scores at their modes: shapes of 1 and more, documents without words, any number of threads.
 template <class T>
-void check_modes(Prior kind, Treatment treatment, double alpha) {
+void check_modes(const Kind& kind, Treatment treatment, double alpha) {
   OwnedCounts W = random_counts(80, 50, 20, 17);
   W.end_document();
   Model model = with_blocks(make_model(kind, 4, W.n_features), 2);
-  if (has_beta(kind)) model = with_exposure(model, W.n_docs());
+  if (model.has_beta()) model = with_exposure(model, W.n_docs());
   model.treatment = treatment;
   for (double& a : model.alpha) a = alpha;
   for (double& gamma : model.gamma) gamma = 1.25;
@@ -371,7 +371,7 @@ void check_modes(Prior kind, Treatment treatment, double alpha) {
   CHECK(same_bits(fitted.pass.n.values, many.pass.n.values));
 }
 TEST(log_posterior_never_falls) {
-  for (const Prior kind : {Prior::dirichlet_mode, Prior::gamma_mode})
+  for (const Kind& kind : {kDirichletMode, kGammaMode})
     for (const Treatment treatment : {Treatment::mean, Treatment::map})
       for (const double alpha : {1.0, 1.1, 3.0}) {
         check_modes<float>(kind, treatment, alpha);
@@ -381,7 +381,7 @@ TEST(log_posterior_never_falls) {
 
 TEST(inner_loop_stops_at_its_tolerance) {
   const OwnedCounts W = random_counts(50, 30, 10, 18);
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     const Model model = make_model(kind, 4, W.n_features);
     const Matrix<double> n = random_matrix(W.n_features, 4, 0, 30, 19);
     const Loadings<double> theta = loadings<double>(model, n);
@@ -400,7 +400,7 @@ TEST(inner_loop_stops_at_its_tolerance) {
 template <class T>
 static void check_threads() {
   const OwnedCounts W = random_counts(8192 + 700, 400, 5, 22);
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     const Model model = with_blocks(make_model(kind, 5, W.n_features), 2);
     const Fitted<T> one = fit<T>(model, W, 2, {2, 0, 1});
     const Loadings<T> theta = loadings<T>(model, one.pass.n, 1);
@@ -429,7 +429,7 @@ TEST(any_number_of_threads_gives_the_same_bits) {
 }
 
 TEST(extremes_of_counts_are_finite) {
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     OwnedCounts W = random_counts(20, 12, 6, 23);
     for (std::int32_t& w : W.data) w = kLargestCount;
     check_extremes(make_model(kind, 3, W.n_features), W);
@@ -442,7 +442,7 @@ TEST(extremes_of_counts_are_finite) {
 
 TEST(extremes_of_components_and_priors_are_finite) {
   const OwnedCounts W = random_counts(20, 9, 6, 25);
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     check_extremes(make_model(kind, 100, W.n_features), W);  // K > J
     for (const double tiny : {1e-4, 1e-8}) {
       Model model = make_model(kind, 12, W.n_features);
@@ -455,7 +455,7 @@ TEST(extremes_of_components_and_priors_are_finite) {
     wide.alpha = {1e-4, 1e8, 1, 1e-4};
     wide.beta = {1e-6, 1e6, 1, 1e-6};
     check_extremes(wide, W);
-    for (std::int64_t i = 0; kind == Prior::gamma && i < W.n_docs(); ++i)
+    for (std::int64_t i = 0; kind == kGamma && i < W.n_docs(); ++i)
       wide.exposure.push_back(i % 2 == 0 ? 0 : 1e9);
     check_extremes(wide, W);
   }
@@ -479,7 +479,7 @@ static void check_disjoint(const Model& model) {
   CHECK_CLOSE(pass.n(0, 0) + pass.n(0, 1), 1000, 1e-2);
 }
 TEST(words_without_a_common_component_are_allocated) {
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     Model model = make_model(kind, 2, 2);
     model.treatment = Treatment::vb;
     model.alpha.assign(2, 1e-4);
@@ -494,9 +494,9 @@ TEST(empty_documents_have_their_posterior) {
   OwnedCounts W;
   W.n_features = 3;
   W.end_document();
-  for (const Prior kind : kKinds) {
+  for (const Kind& kind : kKinds) {
     Model model = make_model(kind, 3, 3);
-    if (kind == Prior::gamma) model.exposure = {2.5};
+    if (kind == kGamma) model.exposure = {2.5};
     const Pass<double> pass =
         fold_in_pass<double>(model, W, loadings<double>(model, random_matrix(3, 3, 1, 2, 26)),
                              random_matrix(1, 3, 1, 2, 27), {10, 0, 1});
@@ -505,9 +505,8 @@ TEST(empty_documents_have_their_posterior) {
     for (std::size_t k = 0; k < 3; ++k) {
       const double b = model.beta[k] + 2.5;
       CHECK(pass.c.values[k] == 0);
-      CHECK_CLOSE(pass.sums.mean[k], model.alpha[k] / (kind == Prior::gamma ? b : alpha_total),
-                  1e-13);
-      if (kind == Prior::gamma) log_of_nothing += model.alpha[k] * std::log(model.beta[k] / b);
+      CHECK_CLOSE(pass.sums.mean[k], model.alpha[k] / (kind == kGamma ? b : alpha_total), 1e-13);
+      if (kind == kGamma) log_of_nothing += model.alpha[k] * std::log(model.beta[k] / b);
     }
     CHECK_CLOSE(pass.bound[0], log_of_nothing, 1e-12);
   }

@@ -9,6 +9,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "own_prior.hpp"
 #include "random_counts.hpp"
 
 namespace dcomp::test {
@@ -27,25 +28,21 @@ CollapsedRun run_collapsed(const OwnedCounts& W, std::int64_t K, int n_parts, in
   std::vector<std::int32_t> block(static_cast<std::size_t>(J));
   for (std::int64_t j = 0; j < J; ++j) block[static_cast<std::size_t>(j)] = j % 3 == 2;
   const TokenCells cells(W.view(), n_parts);
-  CollapsedCounts counts(cells, block.data(), 2, K, sparse),
-      recount(cells, block.data(), 2, K, false);
+  // Plain weights need one rate for all and no zeros.
+  OwnPrior own{plain ? "GP" : "CGP", {even(K, 0.1), even(K, 0.25)}};
+  for (std::size_t k = 0; k < static_cast<std::size_t>(K); ++k)
+    own.parameters[0][k] += 0.01 * static_cast<double>(k);
+  if (!plain) own.parameters.push_back(even(K, 0.4));
+  const ScorePrior prior = own.view();
+  CollapsedCounts counts(cells, block.data(), 2, prior, sparse),
+      recount(cells, block.data(), 2, prior, false);
   CollapsedRun run;
   run.z.resize(static_cast<std::size_t>(cells.n_tokens()));
   start_assignment(4, K, cells.n_tokens(), run.z.data());
   counts.count(run.z.data());
-  const auto padded = static_cast<std::size_t>(counts.padded());
-  std::vector<float> a0(padded, 0), a(padded, 0), F(padded, 0);
-  for (std::size_t k = 0; k < static_cast<std::size_t>(K); ++k) {
-    a[k] = 0.1F + 0.01F * static_cast<float>(k);
-    a0[k] = plain ? a[k] : 0.5F * a[k];
-    F[k] = 0.8F;
-  }
   const std::vector<double> gamma(static_cast<std::size_t>(J), 0.05);
   for (int sweep = 1; sweep <= n_sweeps; ++sweep) {
-    const CollapseInput input{gamma.data(),
-                              {plain ? a.data() : a0.data(), a.data(), F.data(), 0},
-                              11,
-                              static_cast<std::uint32_t>(sweep)};
+    const CollapseInput input{gamma.data(), prior, 11, static_cast<std::uint32_t>(sweep)};
     run.log_words = collapse_sweep(input, counts, run.z.data(), n_threads);
   }
   recount.count(run.z.data());
@@ -140,26 +137,20 @@ TEST(assignments_come_out_in_entry_order) {
 TEST(drawn_scores_are_finite_and_zero_only_by_the_point_mass) {
   const std::int64_t I = 300, K = 5;
   const std::vector<std::int32_t> c(static_cast<std::size_t>(I * K), 0);
-  const std::vector<double> alpha(static_cast<std::size_t>(K), 1e-3),
-      beta(static_cast<std::size_t>(K), 0.3), rho(static_cast<std::size_t>(K), 0.4);
-  for (const int prior : {0, 1, 2}) {
+  OwnPrior priors[] = {{"DM", {even(K, 1e-3)}},
+                       {"GP", {even(K, 1e-3), even(K, 0.3)}},
+                       {"CGP", {even(K, 1e-3), even(K, 0.3), even(K, 0.4)}}};
+  for (OwnPrior& prior : priors) {
+    const bool has_zeros = prior.key == "CGP";
     std::vector<float> first;
     for (const int threads : {1, 2, 7}) {
       std::vector<float> out(static_cast<std::size_t>(I * K), -1.0F);
-      draw_scores({alpha.data(),
-                   prior > 0 ? beta.data() : nullptr,
-                   prior > 1 ? rho.data() : nullptr,
-                   nullptr,
-                   {c.data(), I, K, K},
-                   out.data(),
-                   3,
-                   9,
-                   Purpose::kept_scores},
+      draw_scores({prior.view(), {c.data(), I, K, K}, out.data(), 3, 9, Purpose::kept_scores},
                   threads);
       const auto zeros = std::count(out.begin(), out.end(), 0.0F);
       CHECK(
           std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x) && x >= 0; }));
-      CHECK(prior > 1 ? zeros > 0 && zeros < I * K : zeros == 0);
+      CHECK(has_zeros ? zeros > 0 && zeros < I * K : zeros == 0);
       if (first.empty()) first = out;
       CHECK(first == out);
     }
@@ -170,9 +161,8 @@ TEST(direct_sampling_does_not_depend_on_threads) {
   const OwnedCounts W = random_counts(300, 50, 12, 6);
   const std::int64_t K = 18, J = W.n_features, I = W.n_docs();
   const std::vector<std::int32_t> block(static_cast<std::size_t>(J), 0);
-  const std::vector<double> gamma(static_cast<std::size_t>(J), 0.02),
-      alpha(static_cast<std::size_t>(K), 1e-3), beta(static_cast<std::size_t>(K), 0.3),
-      rho(static_cast<std::size_t>(K), 0.4);
+  const std::vector<double> gamma(static_cast<std::size_t>(J), 0.02);
+  OwnPrior prior{"CGP", {even(K, 1e-3), even(K, 0.3), even(K, 0.4)}};
   std::vector<std::int32_t> first;
   for (const int threads : {1, 2, 7}) {
     std::vector<std::int32_t> c(static_cast<std::size_t>(I * K), 0),
@@ -185,20 +175,13 @@ TEST(direct_sampling_does_not_depend_on_threads) {
       draw_loadings({n.data(), J, K, K}, gamma.data(), block.data(), 1, 21, sweep,
                     Purpose::loadings, {Theta.data(), J, K, padded}, log_scale.data(), threads);
       std::fill(n.begin(), n.end(), 0);
-      const SamplePass pass{W.view(),
-                            {Theta.data(), J, K, padded},
-                            log_scale.data(),
-                            {alpha.data(),
-                             beta.data(),
-                             rho.data(),
-                             nullptr,
-                             {c.data(), I, K, K},
-                             nullptr,
-                             21,
-                             sweep,
-                             Purpose::allocation},
-                            {c_new.data(), I, K, K},
-                            n.data()};
+      const SamplePass pass{
+          W.view(),
+          {Theta.data(), J, K, padded},
+          log_scale.data(),
+          {prior.view(), {c.data(), I, K, K}, nullptr, 21, sweep, Purpose::allocation},
+          {c_new.data(), I, K, K},
+          n.data()};
       log_words = sample_documents(pass, threads);
       std::swap(c, c_new);
     }

@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/structured.hpp"
+#include "own_prior.hpp"
 #include "random_counts.hpp"
 
 namespace dcomp::test {
@@ -70,19 +71,17 @@ StructuredRun run_structured(const OwnedCounts& W, const Shape& shape, RowKind k
   const std::vector<double> gamma(static_cast<std::size_t>(W.n_features), 0.1);
   const std::vector<double> pair(static_cast<std::size_t>(P), 0.3),
       side(static_cast<std::size_t>(shape.H), 0.7);
-  const std::int64_t width = padded_width<float>(shape.K);
-  std::vector<float> a(static_cast<std::size_t>(width), 0.0F), F(a), a0(a);
-  for (std::int64_t c = 0; c < shape.K; ++c) {
-    a[static_cast<std::size_t>(c)] = 0.2F;
-    a0[static_cast<std::size_t>(c)] = c == 0 ? 0.0F : 0.1F;  // leaf 0 can only lose words
-    F[static_cast<std::size_t>(c)] = 0.5F + 0.1F * static_cast<float>(c % 3);
-  }
+  OwnPrior leaves{"CGP", {even(shape.K, 0.2), even(shape.K, 0.5), even(shape.K, 0.4)}};
+  for (std::size_t c = 0; c < leaves.parameters[1].size(); ++c)
+    leaves.parameters[1][c] += 0.1 * static_cast<double>(c % 3);
+  leaves.parameters[2][0] = 1;  // leaf 0 can only lose words
   const std::vector<float> Theta(
       static_cast<std::size_t>(W.n_features * padded_width<float>(shape.H)), 0.25F);
   for (std::uint32_t sweep = 1; sweep <= 3; ++sweep) {
-    const StructuredInput input{
-        gamma.data(), {a0.data(), a.data(), F.data(), 0}, pair.data(), side.data(), side.data(), 7,
-        sweep,        given ? Theta.data() : nullptr};
+    const StructuredInput input{gamma.data(), leaves.view(),
+                                pair.data(),  side.data(),
+                                side.data(),  7,
+                                sweep,        given ? Theta.data() : nullptr};
     run.log_words = structured_sweep(input, counts, n_threads);
   }
   counts.read(run.z.data());

@@ -1,5 +1,6 @@
 """The native core. Float arrays are all float32 or all float64 within one call."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy.typing as npt
 
 _Float = npt.NDArray[np.floating[Any]]
 _Double = npt.NDArray[np.float64]
+_Single = npt.NDArray[np.float32]
 _Sums = tuple[float, int, list[float], list[float]]
 
 class Corpus:
@@ -18,21 +20,21 @@ class Corpus:
         n_features: int,
     ) -> None: ...
 
-class TreePrior:
-    def __init__(
-        self, parent: npt.NDArray[np.int32], a1: _Double, a2: _Double, b: _Double
-    ) -> None: ...
-
 class ScorePrior:
     def __init__(
         self,
-        name: str,
-        alpha: _Double | TreePrior,
-        beta: _Double | None,
-        exposure: _Double | None,
+        key: str,
+        parameters: Mapping[str, _Double],
+        exposure: _Double | None = None,
+        tree: npt.NDArray[np.int32] | None = None,
         mode: str = "expect",
         power: float = 1.0,
     ) -> None: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def n_components(self) -> int: ...
+    def weights(self, n_docs: int) -> tuple[_Single, _Single, _Single]: ...
 
 def loadings(
     n: _Float,
@@ -124,10 +126,7 @@ def sample(
     corpus: Corpus,
     Theta: npt.NDArray[np.float32],
     log_scale: _Double,
-    alpha: _Double | TreePrior,
-    beta: _Double | None,
-    rho: _Double | None,
-    exposure: _Double | None,
+    prior: ScorePrior,
     c_in: npt.NDArray[np.int32],
     c_out: npt.NDArray[np.int32],
     n: npt.NDArray[np.int32] | None,
@@ -149,10 +148,7 @@ def draw_loadings(
 ) -> npt.NDArray[np.float32]: ...
 def draw_scores(
     c: npt.NDArray[np.int32],
-    alpha: _Double | TreePrior,
-    beta: _Double | None,
-    rho: _Double | None,
-    exposure: _Double | None,
+    prior: ScorePrior,
     out: npt.NDArray[np.float32],
     seed: int,
     sweep: int,
@@ -167,23 +163,14 @@ def log_loading_moments(
 ) -> float: ...
 def log_score_moments(
     c: npt.NDArray[np.int32],
-    alpha: _Double | TreePrior,
-    beta: _Double | None,
-    rho: _Double | None,
-    exposure: _Double | None,
+    prior: ScorePrior,
     n_threads: int,
 ) -> float: ...
 def left_to_right(
     corpus: Corpus,
     Theta: npt.NDArray[np.float32],
     log_scale: _Double,
-    K: int,
-    a0: npt.NDArray[np.float32] | None,
-    a: npt.NDArray[np.float32],
-    F: npt.NDArray[np.float32],
-    first: npt.NDArray[np.float32],
-    log_first: _Double,
-    sum_alpha: float,
+    prior: ScorePrior,
     n_particles: int,
     n_moves: int,
     seed: int,
@@ -196,12 +183,7 @@ def tempered_sweeps(
     block: npt.NDArray[np.int32],
     n_blocks: int,
     gamma: _Double,
-    alpha: _Double,
-    beta: _Double | None,
-    rho: _Double | None,
-    exposure: _Double | None,
-    log_F: npt.NDArray[np.float32],
-    log_p0: npt.NDArray[np.float32],
+    prior: ScorePrior,
     temperatures: _Double,
     seed: int,
     first: int,
@@ -211,7 +193,7 @@ def tempered_sweeps(
     n_threads: int,
 ) -> None: ...
 def tree_means(
-    c: npt.NDArray[np.int32], tree: TreePrior, out: npt.NDArray[np.float32], n_threads: int
+    c: npt.NDArray[np.int32], prior: ScorePrior, out: npt.NDArray[np.float32], n_threads: int
 ) -> None: ...
 
 class StructuredSampler:
@@ -235,9 +217,7 @@ class StructuredSampler:
         self,
         z: npt.NDArray[np.uint16],
         gamma: _Double,
-        a0: npt.NDArray[np.float32] | None,
-        a: npt.NDArray[np.float32],
-        F: npt.NDArray[np.float32],
+        prior: ScorePrior,
         pair: _Double | None,
         stop: _Double | None,
         go: _Double | None,
@@ -257,10 +237,7 @@ class StructuredSampler:
     def log_moments(
         self,
         gamma: _Double,
-        alpha: _Double,
-        beta: _Double | None,
-        rho: _Double | None,
-        exposure: _Double | None,
+        prior: ScorePrior,
         n_threads: int,
     ) -> float: ...
     def entries(self, entry: npt.NDArray[np.int64]) -> None: ...
@@ -273,34 +250,32 @@ class CollapsedSampler:
         corpus: Corpus,
         block: npt.NDArray[np.int32],
         n_blocks: int,
-        K: int,
+        prior: ScorePrior,
         n_parts: int,
         sparse: bool,
-        tree: TreePrior | None = None,
     ) -> None: ...
     def start(self, seed: int, z: npt.NDArray[np.uint16]) -> None: ...
+    def start_from(
+        self,
+        seed: int,
+        scores: npt.NDArray[np.float32],
+        Theta: npt.NDArray[np.float32],
+        z: npt.NDArray[np.uint16],
+        n_threads: int,
+    ) -> None: ...
     def count(self, z: npt.NDArray[np.uint16]) -> None: ...
     def sweep(
         self,
         z: npt.NDArray[np.uint16],
         gamma: _Double,
-        a0: npt.NDArray[np.float32] | None,
-        a: npt.NDArray[np.float32],
-        F: npt.NDArray[np.float32],
+        prior: ScorePrior,
         seed: int,
         sweep: int,
         n_threads: int,
     ) -> float: ...
-    def sweep_tree(
-        self,
-        z: npt.NDArray[np.uint16],
-        gamma: _Double,
-        tree: TreePrior,
-        seed: int,
-        sweep: int,
-        n_threads: int,
-    ) -> float: ...
-    def add_means(self, tree: TreePrior, out: npt.NDArray[np.float32], n_threads: int) -> None: ...
+    def add_means(
+        self, prior: ScorePrior, out: npt.NDArray[np.float32], n_threads: int
+    ) -> None: ...
     def read(self, c: npt.NDArray[np.int32], n: npt.NDArray[np.int32]) -> None: ...
     def record(
         self,
@@ -313,10 +288,7 @@ class CollapsedSampler:
     def log_moments(
         self,
         gamma: _Double,
-        alpha: _Double | TreePrior,
-        beta: _Double | None,
-        rho: _Double | None,
-        exposure: _Double | None,
+        prior: ScorePrior,
         n_threads: int,
     ) -> float: ...
     def entries(self, entry: npt.NDArray[np.int64]) -> None: ...

@@ -187,12 +187,12 @@ def test_one_big_count_is_split_like_many_small_ones():
     Theta = np.zeros((1, -(-3 // lanes) * lanes), np.float32)
     Theta[0, :3] = 1
     alpha = np.array([1e7, 2e7, 3e7])  # scores all but fixed at 1/6, 2/6, 3/6
+    prior = _core.ScorePrior("DM", {"alpha": alpha})
     draws = []
     for seed in range(400):
         _core.sample(
-            observed.corpus, Theta, np.zeros(1), alpha, None, None, None,
-            c_in, c_out, None, None, seed, 1, 1,
-        )  # fmt: skip
+            observed.corpus, Theta, np.zeros(1), prior, c_in, c_out, None, None, seed, 1, 1
+        )
         draws.append(c_out[0].copy())
     draws = np.array(draws)
     p = np.array([1, 2, 3]) / 6

@@ -19,7 +19,6 @@ from scipy.stats import chi2
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Gibbs
-from dcomp.inference.token_samplers import score_weights
 from dcomp.models import MODELS, Observations
 from dcomp.reference.enumeration import Posterior
 
@@ -71,9 +70,11 @@ def test_a_small_rho_is_not_zero():
 def test_weights_of_cgp_approach_those_of_gp(rho):
     observed = Observations.build(Counts.from_matrix([[1, 2], [0, 1]]), [0.5, 4.0])
     alpha, beta = np.array([0.2, 1.5]), np.array([0.3, 2.0])
-    _, a, F = score_weights(build("GP", alpha, beta=beta), observed, 2)
     cgp = build("CGP", alpha, beta=beta, rho=rho)
-    a0, a_cgp, F_cgp = score_weights(cgp, observed, 2)
+    models = build("GP", alpha, beta=beta), cgp
+    (_, a, F), (a0, a_cgp, F_cgp) = (
+        model.scores.native(observed.native_exposure).weights(2) for model in models
+    )
     np.testing.assert_allclose(a0, a, rtol=1e-6)
     np.testing.assert_array_equal(a_cgp, a)
     np.testing.assert_array_equal(F_cgp, F)

@@ -10,7 +10,7 @@ import pytest
 from dcomp import _core, registry
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
-from dcomp.inference.mean_field import MeanField, Weights, fold_in, native_prior
+from dcomp.inference.mean_field import MeanField, Weights, fold_in
 from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 from dcomp.reference import mean_field as reference
 from dcomp.reference.tree import document_tree
@@ -78,7 +78,7 @@ def test_score_sums_feed_the_hyper_parameters(key):
     state = algorithm.init(model, observed, seed=1)
     weights = Weights.build(model, observed.counts.features, state.n, "mean", 1)
     c_out, n = np.empty_like(state.c), np.zeros_like(state.n)
-    prior = native_prior(model, observed)
+    prior = model.scores.native(observed.native_exposure)
     sums = _core.expect(
         observed.corpus, weights.Theta, weights.log_scale, prior, state.c, c_out, n, 1, 0.0, 2
     )

@@ -1,25 +1,36 @@
 // Collapsed Gibbs sampling as a library: the counts of an assignment, and sweeps over it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "dcomp/count_table.hpp"
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/collapse_pass.hpp"
 #include "dcomp/tokens.hpp"
+#include "dcomp/tree_layout.hpp"
 
 namespace dcomp {
 
-// The counts c, n and N of an assignment z of tokens to components.
+// The counts c, n and N of an assignment z of tokens to components. Columns are components or, for
+// those of a tree, the places of its layout.
 class CollapsedCounts {
  public:
-  // `sparse`: documents and features as lists of components, for sweeps whose cost follows them.
+  // For sweeps with priors like `prior`, whose parameters may change. `sparse`: documents and
+  // features as lists of components, for sweeps whose cost follows them.
   CollapsedCounts(const TokenCells& cells, const std::int32_t* block, std::int64_t n_blocks,
-                  std::int64_t K, bool sparse);
+                  const ScorePrior& prior, bool sparse);
 
   void count(const std::uint16_t* z);
 
-  std::int64_t K() const { return K_; }
+  // Whether these counts can be swept with this prior.
+  bool fit(const ScorePrior& prior) const;
+  std::int64_t n_components() const { return n_components_; }
+  TreeLayout* layout() { return layout_.get(); }
+  // The component of each column, -1 for none; null where it is the column itself.
+  const std::int32_t* component() const { return layout_ ? layout_->node().data() : nullptr; }
+
+  std::int64_t K() const { return K_; }  // columns
   std::int64_t padded() const { return padded_; }
   std::int64_t n_blocks() const { return n_blocks_; }
   const TokenCells& cells() const { return cells_; }
@@ -33,7 +44,9 @@ class CollapsedCounts {
  private:
   const TokenCells& cells_;
   std::vector<std::int32_t> block_;
-  std::int64_t n_blocks_, K_, padded_;
+  int which_;
+  std::unique_ptr<TreeLayout> layout_;
+  std::int64_t n_blocks_, n_components_, K_, padded_;
   bool sparse_;
   std::vector<std::int64_t> lengths_;
   CountTable c_, n_;
@@ -42,10 +55,9 @@ class CollapsedCounts {
 
 struct CollapseInput {
   const double* gamma = nullptr;  // (J)
-  ScoreWeights scores;            // the same for all documents where counts are sparse
+  ScorePrior prior;               // with weights that documents share where counts are sparse
   std::uint64_t seed = 0;
   std::uint32_t sweep = 0;
-  const TreeWeights* tree = nullptr;  // in place of `scores`; columns of the counts are its places
 };
 
 // One sweep over all tokens: z and the counts change together. Returns the sum of
@@ -62,9 +74,8 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
                            const Rows<const float>& scores, const Rows<const float>& Theta,
                            std::uint16_t* z, int n_threads);
 
-// out_jk += (n_jk + gamma_j) / (N_gk + Gamma_g): E[Theta | z], for recording. column[k] is the
-// place in a row of out for component k, -1 for none; null where it is k.
+// out_jk += (n_jk + gamma_j) / (N_gk + Gamma_g): E[Theta | z], for recording.
 void add_mean_loadings(CollapsedCounts& counts, const double* gamma, const Rows<float>& out,
-                       const std::int32_t* column, int n_threads);
+                       int n_threads);
 
 }  // namespace dcomp

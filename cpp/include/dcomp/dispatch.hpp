@@ -12,20 +12,44 @@
 
 namespace dcomp {
 
+// Of one score prior: null where it has no such mode (priors/concept.hpp).
+template <class T>
+struct AllocationKernels {
+  using Documents = void(const DocumentPass<T>&, std::int64_t first, std::int64_t last, Scratch<T>&,
+                         DocumentSums&);
+  Documents *expect = nullptr, *maximise = nullptr, *temper = nullptr;
+};
+struct SamplerKernels {
+  double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&) = nullptr;
+  void (*draw_scores)(const ScorePass&, std::int64_t i, double* log_scores) = nullptr;
+  int room = 0;  // numbers per component that log_scores must hold
+  // The tokens of up to kTogether cells, side by side. [0] scans all components of a token, [1]
+  // those of its document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
+  void (*collapse[2][2])(CollapseCell*, int count) = {};
+};
+
+// A kernel that serves a single model, with the cell of the registry that it stands for.
+template <class Function>
+struct ModelKernel {
+  const char *key, *mode;
+  Function run;
+};
+
 template <class T>
 struct Kernels {
   int lanes;
-  void (*expect_documents[kPriors])(const DocumentPass<T>&, std::int64_t first, std::int64_t last,
-                                    Scratch<T>&, DocumentSums&);
-  void (*laplace_documents)(const LaplacePass<T>&, std::int64_t first, std::int64_t last,
-                            LaplaceScratch<T>&, LaplaceSums&);
+  const AllocationKernels<T>* priors;  // in the order of priors/list.hpp
+  ModelKernel<void (*)(const LaplacePass<T>&, std::int64_t first, std::int64_t last,
+                       LaplaceScratch<T>&, LaplaceSums&)>
+      laplace_documents;
   void (*collect_feature)(const FeaturePass<T>&, std::int32_t j, std::int64_t begin,
                           std::int64_t end, double* sum);
   double (*loading_row)(const LoadingPass<T>&, std::int64_t j, double* log_theta);
   double (*log_predictive)(const CsrView&, const Rows<const T>& Theta, const double* log_scale,
                            std::int64_t i, const T* scores, T* z);
-  void (*factor_rows)(const FactorPass<T>&, std::int64_t first, std::int64_t last,
-                      FactorScratch<T>&, FactorSums&);
+  ModelKernel<void (*)(const FactorPass<T>&, std::int64_t first, std::int64_t last,
+                       FactorScratch<T>&, FactorSums&)>
+      factor_rows;
   // Elementwise, n a whole number of vectors: "exp", "log", "digamma".
   void (*special[3])(const T* x, T* out, std::int64_t n);
 };
@@ -35,16 +59,12 @@ struct InstructionSet {
   Kernels<float> f32;
   Kernels<double> f64;
   void (*log_gamma)(const double* x, double* out, std::int64_t n);
-  double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&);
-  void (*draw_scores)(const ScorePass&, std::int64_t i, double* log_scores);
-  // The tokens of up to kTogether cells, side by side. [0] scans all components of a token, [1]
-  // those of its document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
-  void (*collapse_cells[2][2])(CollapseCell*, int count);
+  int n_priors;
+  const SamplerKernels* priors;  // in the order of priors/list.hpp
   double (*left_to_right)(const LeftToRightPass&, std::int64_t i, std::int64_t length,
                           const LeftToRightScratch&);
   void (*tempered_sweep)(const TemperedPass&, double t, Stream&, const TemperedScratch&);
-  void (*collapse_trees)(CollapseCell*, int count);
-  void (*collapse_structured[kRowKinds])(StructuredCell&);
+  ModelKernel<void (*[kRowKinds])(StructuredCell&)> collapse_structured;
 
   template <class T>
   const Kernels<T>& kernels() const;

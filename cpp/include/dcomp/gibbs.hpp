@@ -4,6 +4,7 @@
 #include "dcomp/count_table.hpp"
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/rng.hpp"
+#include "dcomp/score_prior.hpp"
 
 namespace dcomp {
 
@@ -27,9 +28,17 @@ void draw_loadings(const Rows<const std::int32_t>& n, const double* gamma,
 double log_loading_moments(const CountView& n, const double* gamma, const std::int32_t* block,
                            std::int64_t n_blocks, int n_threads);
 
-// sum_i log E[prod score^c e^(-e score)]: the scores integrated out (MODELS.md section 2). beta is
-// null for DM, rho for all but CGP, exposure where it is 1.
-double log_score_moments(const CountView& c, const double* alpha, const double* beta,
-                         const double* rho, const double* exposure, int n_threads);
+// sum_i log E[prod score^c e^(-e score)]: the scores integrated out (MODELS.md section 2).
+// component[k]: of column k of c; null where it is k.
+double log_score_moments(const CountView& c, const ScorePrior& prior, const std::int32_t* component,
+                         int n_threads);
+
+// The same under Dirichlet(a).
+double log_urn_moments(const CountView& c, const std::vector<double>& a, int n_threads);
+
+// out_ik += E[score_k | c_i], where that is not linear in c.
+bool has_score_means(const ScorePrior& prior);
+void add_score_means(const CountView& c, const ScorePrior& prior, const std::int32_t* component,
+                     float* out, int n_threads);
 
 }  // namespace dcomp

@@ -30,4 +30,18 @@ void parallel_for(int n_threads, std::int64_t n_tasks, const Task& task) {
   work(0);
 }
 
+// Adds up task(first, last, worker) over rows [first, last) in tasks of fixed size, in their order.
+template <class Task>
+double sum_over_tasks(std::int64_t n_rows, std::int64_t per_task, int n_threads, const Task& task) {
+  const std::int64_t tasks = (n_rows + per_task - 1) / per_task;
+  std::vector<double> part(static_cast<std::size_t>(tasks), 0.0);
+  parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
+    const std::int64_t last = (t + 1) * per_task;
+    part[static_cast<std::size_t>(t)] = task(t * per_task, last < n_rows ? last : n_rows, worker);
+  });
+  double total = 0;
+  for (const double p : part) total += p;
+  return total;
+}
+
 }  // namespace dcomp

@@ -9,6 +9,7 @@
 #include "dcomp/counts.hpp"
 #include "dcomp/kernels/structured_pass.hpp"
 #include "dcomp/matrix.hpp"
+#include "dcomp/score_prior.hpp"
 #include "dcomp/tokens.hpp"
 
 namespace dcomp {
@@ -82,8 +83,8 @@ class StructuredCounts {
 };
 
 struct StructuredInput {
-  const double* gamma = nullptr;  // (J)
-  ScoreWeights scores;
+  const double* gamma = nullptr;                // (J)
+  ScorePrior prior;                             // of leaves: one whose predictive is linear
   const double* pair = nullptr;                 // (P): psi, or upsilon itself
   const double *stop = nullptr, *go = nullptr;  // (H)
   std::uint64_t seed = 0;

@@ -2,20 +2,16 @@
 #pragma once
 
 #include "dcomp/kernels/tempered_pass.hpp"
+#include "dcomp/score_prior.hpp"
 
 namespace dcomp {
 
 struct TemperedInput {
   CsrView W;
-  std::int64_t K = 0;
   const std::int32_t* block = nullptr;  // (J)
   std::int64_t n_blocks = 0;
   const double* gamma = nullptr;  // (J)
-  // The score prior: alpha (K), beta and rho (K) or null, exposure (I) or null where it is 1.
-  const double *alpha = nullptr, *beta = nullptr, *rho = nullptr, *exposure = nullptr;
-  // The same as weights of the sweep: rows of padded numbers, one or one per document.
-  const float *log_F = nullptr, *log_p0 = nullptr;
-  std::int64_t stride = 0;
+  ScorePrior prior;               // one whose predictive is linear
   std::uint64_t seed = 0;
 };
 

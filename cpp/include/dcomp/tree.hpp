@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "dcomp/count_table.hpp"
-#include "dcomp/matrix.hpp"
-#include "dcomp/rng.hpp"
-
 namespace dcomp {
 
 struct TreeView {
@@ -29,7 +25,6 @@ class Tree {
   Tree(const std::int32_t* parent, const double* a1, const double* a2, const double* b,
        std::int64_t K);
   TreeView view() const;
-  const std::vector<std::int32_t>& parent() const { return parent_; }
 
  private:
   std::vector<std::int32_t> parent_, order_, inner_, slot_, below_;
@@ -38,18 +33,5 @@ class Tree {
 
 // Empty where every node's way up ends at node 0, else what is wrong.
 const char* check_tree(const std::int32_t* parent, std::int64_t K);
-
-// log m ~ p(m | c) of one document into out (K); room for K numbers.
-void draw_log_tree(const TreeView& tree, const std::int32_t* c, Stream& rng, double* out,
-                   double* room);
-
-// sum_i log E[prod m^c]: Beta and Dirichlet ratios over the internal nodes. node[k] is the node
-// that column k of c is of; null where it is k.
-double log_tree_moments(const CountView& c, const TreeView& tree, const std::int32_t* node,
-                        int n_threads);
-
-// out_ik += E[m_k | c_i], the product of the means along the path.
-void add_tree_means(const CountView& c, const TreeView& tree, const std::int32_t* node, float* out,
-                    int n_threads);
 
 }  // namespace dcomp

@@ -16,7 +16,7 @@ namespace dcomp {
 
 class TreeLayout {
  public:
-  TreeLayout(const Tree& tree, std::int64_t n_docs);
+  TreeLayout(const TreeView& tree, std::int64_t n_docs);
 
   const std::vector<std::int32_t>& parent() const { return parent_; }  // of each node
   std::int64_t n_places() const { return static_cast<std::int64_t>(node_.size()); }
@@ -28,7 +28,7 @@ class TreeLayout {
   void count(const CountView& c);
 
   // With the priors of `tree`, which has these parents. Holds until the next call.
-  TreeWeights weights(const Tree& tree);
+  TreeWeights weights(const TreeView& tree);
 
  private:
   std::int64_t H_, padded_, levels_ = 0;

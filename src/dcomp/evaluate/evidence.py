@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
 from dcomp import _core, registry, validation
@@ -20,10 +19,9 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs
-from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
-from dcomp.models.prior import TokenWeights
+from dcomp.models.base import moment_scores
 from dcomp.models.totals import log_totals
 from dcomp.result.fitting import fit
 
@@ -169,7 +167,7 @@ class Chains:
         the chains begin with draws from the urn r."""
         counts = self.observed.counts
         z = np.empty((self.n_chains, counts.n_tokens), dtype=np.uint16)
-        log_F, log_p0 = _log_weights(self.model, self.observed)
+        prior = moment_scores(self.model).native(self.observed.native_exposure)
         parts = []
         for first, part in self._parts(temperatures):
             out = np.empty((2, self.n_chains, len(part)))
@@ -178,9 +176,7 @@ class Chains:
                 counts.features.blocks,
                 counts.features.n_blocks,
                 self.model.loadings.per_feature(counts.n_features),
-                *PriorArguments.of(self.model, self.observed).as_tuple(),
-                log_F,
-                log_p0,
+                prior,
                 part,
                 self.seed,
                 first,
@@ -199,21 +195,6 @@ class Chains:
         size = max(_STEP // work, 1)
         for first in range(0, len(temperatures), size):
             yield first, np.ascontiguousarray(temperatures[first : first + size])
-
-
-def _log_weights(
-    model: Model, observed: Observations
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """log 1/(β + e) and log P(score > 0 | c = 0), padded: one row, or one per document."""
-    scores: Any = model.scores
-    token: TokenWeights = scores.token_weights(observed.distinct_exposure)
-    lanes, K = _core.lanes(), model.n_components
-    log_F = np.full((len(token.rate), -(-K // lanes) * lanes), -1e30, dtype=np.float32)
-    log_p0 = np.zeros_like(log_F)
-    log_F[:, :K] = -np.log(token.rate)
-    if token.log_present is not None:
-        log_p0[:, :K] = token.log_present
-    return log_F, log_p0
 
 
 def _annealed(chains: Chains, n_sweeps: int, notes: tuple[str, ...]) -> Evidence:

@@ -24,7 +24,6 @@ from dcomp.executors import LocalExecutor
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
-from dcomp.models.prior import TokenWeights, pad
 from dcomp.models.totals import log_totals
 from dcomp.result import Fit
 from dcomp.validation import whole_number
@@ -130,10 +129,7 @@ def estimates(
     Theta (J, padded K) times exp(log_scale) are the loadings. moves: Gibbs steps of a particle per
     token, at most; where a document is longer, they fall on earlier positions at random.
     """
-    scores: Any = model.scores
-    token: TokenWeights = scores.token_weights(observed.distinct_exposure)
-    a0, a, F = token.padded(Theta.shape[1])
-    first, log_first = _first_weights(token, Theta.shape[1])
+    prior = moment_scores(model).native(observed.native_exposure)
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
     constant = model.log_constant(observed, combinatoric=False)
     constant = constant + moment_scores(model).log_moment(nothing, observed.total_exposure)
@@ -143,13 +139,7 @@ def estimates(
             observed.corpus,
             Theta,
             log_scale,
-            model.n_components,
-            a0,
-            a,
-            F,
-            first,
-            log_first,
-            0.0 if model.has_exposure else float(token.a.sum()),
+            prior,
             particles,
             moves,
             seed,
@@ -158,13 +148,6 @@ def estimates(
             n_threads,
         )
     return np.asarray(out + constant)
-
-
-def _first_weights(token: TokenWeights, padded: int) -> tuple[npt.NDArray[np.float32], FloatArray]:
-    """E[score_k | c = 0] over its largest, and the log of that: one row, or one per document."""
-    log_weight = token.log_first()
-    top = log_weight.max(axis=1)
-    return pad(np.exp(log_weight - top[:, None]), padded), np.ascontiguousarray(top)
 
 
 def _check_model(model: Model) -> None:

@@ -16,9 +16,9 @@ from dcomp import _core
 from dcomp.data import FeatureSpace
 from dcomp.inference.base import Carried, Draw
 from dcomp.inference.pairs import PairCounts
-from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model
 from dcomp.models.arrays import FloatArray, large_array, read_only
+from dcomp.models.base import moment_scores
 
 _STRUCTURE = 5  # purpose of the random numbers of Υ: inference/start.py has the others
 
@@ -81,9 +81,8 @@ def _draw_scores(
     if isinstance(carried, PairCounts):
         return _draw_of_pairs(model, exposure, carried, seed, sweep, n_threads)
     scores = large_array(c.shape)
-    _core.draw_scores(
-        c, *PriorArguments.given(model, exposure).as_tuple(), scores, seed, sweep, n_threads
-    )
+    prior = moment_scores(model).native(exposure)
+    _core.draw_scores(c, prior, scores, seed, sweep, n_threads)
     return scores
 
 

@@ -23,10 +23,11 @@ from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due
 from dcomp.inference.keep import Keep
 from dcomp.inference.mean_field import with_learned
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
-from dcomp.inference.sampling import PriorArguments, add_means, empty_record
+from dcomp.inference.sampling import add_means, empty_record
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, column_totals, large_array, read_only
+from dcomp.models.base import moment_scores
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Gibbs(Sampler):
             observed.corpus,
             np.ascontiguousarray(begin.weights.Theta, dtype=np.float32),
             begin.weights.log_scale,
-            *replace(PriorArguments.of(begin.model, observed), rho=None).as_tuple(),
+            moment_scores(begin.model).without_zeros().native(observed.native_exposure),
             expected,
             c,
             n,
@@ -118,10 +119,10 @@ class Gibbs(Sampler):
             state = grow_counts(self.grow, state)
         model, features, sweep = state.model, observed.counts.features, state.sweep + 1
         gamma = model.loadings.per_feature(features.n_features)
-        prior = PriorArguments.of(model, observed).as_tuple()
+        prior = moment_scores(model).native(observed.native_exposure)
         warm = heated(model, sweep, self.anneal)
         warm_gamma = warm.loadings.per_feature(features.n_features)
-        warm_prior = PriorArguments.of(warm, observed).as_tuple()
+        warm_prior = moment_scores(warm).native(observed.native_exposure)
         log_scale = np.empty(features.n_features)
         blocks = (features.blocks, features.n_blocks)
         Theta = _core.draw_loadings(
@@ -134,7 +135,7 @@ class Gibbs(Sampler):
             observed.corpus,
             Theta,
             log_scale,
-            *warm_prior,
+            warm_prior,
             state.c,
             c,
             n,
@@ -145,7 +146,7 @@ class Gibbs(Sampler):
         )
         constant = float(model.log_constant(observed, combinatoric=False).sum())
         joint = _core.log_loading_moments(n, gamma, *blocks, executor.n_threads)
-        joint += _core.log_score_moments(c, *prior, executor.n_threads)
+        joint += _core.log_score_moments(c, prior, executor.n_threads)
         draws = state.draws
         if kept:
             draws = (*draws, self._draw(model, sweep, scores, Theta, log_scale))

@@ -27,10 +27,10 @@ from dcomp.inference.base import (
     SufficientStats,
 )
 from dcomp.inference.growth import Growth, grow_counts, is_due
-from dcomp.inference.sampling import native_tree
 from dcomp.inference.start import even_c, seeded_state
-from dcomp.models import Model, Observations, TreeScores
+from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.base import moment_scores
 from dcomp.models.prior import learned_values
 
 TREATMENTS = ("mean", "map", "vb")
@@ -225,7 +225,7 @@ def fold_in(
         observed.corpus,
         weights.Theta,
         weights.log_scale,
-        native_prior(model, observed, mode, temper),
+        _prior(model, observed, mode, temper),
         c,
         c_new,
         bound,
@@ -239,23 +239,12 @@ def fold_in(
     return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
 
 
-def native_prior(
-    model: Model, observed: Observations, mode: str = "expect", power: float = 1.0
-) -> Any:
-    """The score prior as the kernels take it; mode "expect" or "maximise", and then with a power
-    of the scores below 1 where EM is tempered."""
-    scores: Any = model.scores
+def _prior(model: Model, observed: Observations, mode: str, power: float) -> _core.ScorePrior:
     if (model.key, mode) not in _core.compiled():
         raise UnsupportedCombination(
             f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
         )
-    if isinstance(scores, TreeScores):
-        return _core.ScorePrior(model.key, native_tree(scores), None, None, mode)
-    beta = np.ascontiguousarray(scores.beta) if model.has_exposure else None
-    needs_exposure = model.has_exposure and not observed.is_unit
-    exposure = np.ascontiguousarray(observed.total_exposure) if needs_exposure else None
-    alpha = np.ascontiguousarray(scores.alpha)
-    return _core.ScorePrior(model.key, alpha, beta, exposure, mode, power)
+    return moment_scores(model).native(observed.native_exposure, mode=mode, power=power)
 
 
 @dataclass(frozen=True)
@@ -303,7 +292,7 @@ def _expect(part: _Part, shared: Allocation, n_threads: int) -> SufficientStats:
         part.observed.corpus,
         weights.Theta,
         weights.log_scale,
-        native_prior(shared.model, part.observed, shared.mode, shared.temper),
+        _prior(shared.model, part.observed, shared.mode, shared.temper),
         part.c,
         part.c_out,
         n,

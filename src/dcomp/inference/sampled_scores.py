@@ -6,7 +6,7 @@ The mean averages E[scores | c]; the spread is that of the draws, which mean fie
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from dcomp import _core
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
-from dcomp.inference.sampling import PriorArguments
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.base import moment_scores
 
 FloatScores = npt.NDArray[np.float32]
 
@@ -49,11 +49,11 @@ def sample_scores(
     """Sweeps with Θ fixed over every document on its own; the same for any number of threads."""
     check_draws(n_draws, burn_in)
     shape = (observed.counts.n_docs, model.n_components)
-    prior = PriorArguments.of(model, observed)
-    scores: Any = model.scores
+    scores = moment_scores(model)
+    prior = scores.native(observed.native_exposure)
     # No words are allocated yet: with its point mass CGP would start from scores that are all zero,
     # which no document with words can have. The first sweep has no zeros, and is not counted.
-    start = replace(prior, rho=None)
+    start = scores.without_zeros().native(observed.native_exposure)
     Theta = in_single_precision(weights.Theta, model.n_components)
     c, c_new = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     draw = np.empty(shape, np.float32)
@@ -63,7 +63,7 @@ def sample_scores(
             observed.corpus,
             Theta,
             weights.log_scale,
-            *(prior if sweep else start).as_tuple(),
+            prior if sweep else start,
             c,
             c_new,
             None,

@@ -19,11 +19,11 @@ from dcomp.inference.base import Carried, Info, Recorded
 from dcomp.inference.gibbs import learn_from_counts
 from dcomp.inference.pairs import PairCounts, PairInfo
 from dcomp.inference.sampler_start import MeanFieldStart
-from dcomp.inference.sampling import PriorArguments, native_tree
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations, Structured
 from dcomp.models.arrays import read_only
-from dcomp.models.prior import TokenWeights, learned_values
+from dcomp.models.base import moment_scores
+from dcomp.models.prior import learned_values
 
 Assignment = npt.NDArray[np.uint16]
 
@@ -111,14 +111,13 @@ class FlatTokens(Tokens):
 
     def __init__(self, model: Model, observed: Observations, n_parts: int, sparse: bool) -> None:
         self.observed = observed
-        features, tree = observed.counts.features, self._tree(model)
+        features = observed.counts.features
         self.native = _core.CollapsedSampler(
-            observed.corpus, features.blocks, features.n_blocks, model.n_components, n_parts,
-            sparse, tree,
-        )  # fmt: skip
+            observed.corpus, features.blocks, features.n_blocks, self._prior(model), n_parts, sparse
+        )
 
-    def _tree(self, model: Model) -> _core.TreePrior | None:
-        return None
+    def _prior(self, model: Model) -> _core.ScorePrior:
+        return moment_scores(model).native(self.observed.native_exposure)
 
     def start_from_mean_field(
         self, model: Model, seed: int, executor: Executor | None, z: Assignment
@@ -134,13 +133,12 @@ class FlatTokens(Tokens):
 
     def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
-        weights = score_weights(model, self.observed, padded(model.n_components))
-        return float(self.native.sweep(z, self.gamma(model), *weights, seed, sweep, n_threads))
+        prior = self._prior(model)
+        return float(self.native.sweep(z, self.gamma(model), prior, seed, sweep, n_threads))
 
     def log_moments(self, model: Model, n_threads: int) -> float:
         """log p(z, words) with scores and loadings integrated out, but for constants."""
-        prior = PriorArguments.of(model, self.observed).as_tuple()
-        return float(self.native.log_moments(self.gamma(model), *prior, n_threads))
+        return float(self.native.log_moments(self.gamma(model), self._prior(model), n_threads))
 
     def counts(self, model: Model) -> TokenCounts:
         """c and n of the assignment."""
@@ -172,20 +170,11 @@ class FlatTokens(Tokens):
 class TreeTokens(FlatTokens):
     """The nodes of a tree: TM."""
 
-    def _tree(self, model: Model) -> _core.TreePrior:
-        scores: Any = model.scores
-        return native_tree(scores)
-
-    def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
-        """All tokens once."""
-        tree = self._tree(model)
-        return float(self.native.sweep_tree(z, self.gamma(model), tree, seed, sweep, n_threads))
-
     def record(self, recorded: Recorded, model: Model, n_threads: int) -> Recorded:
         """No mean of c gives the mean of scores: theirs is recorded beside it."""
         assert recorded.scores is not None
         scores = recorded.scores.copy()
-        self.native.add_means(self._tree(model), scores, n_threads)
+        self.native.add_means(self._prior(model), scores, n_threads)
         return replace(super().record(recorded, model, n_threads), scores=read_only(scores))
 
 
@@ -242,16 +231,16 @@ class PairTokens(Tokens):
     def _sweep(
         self, model: Structured, z: Assignment, seed: int, sweep: int, n_threads: int, Theta: Any
     ) -> float:
-        weights = score_weights(model.leaf_model, self.observed, padded(model.scores.n_leaves))
+        leaves = model.scores.leaves.native(self.observed.native_exposure)
         rows = model.scores.rows.native()
         return float(
-            self.native.sweep(z, self.gamma(model), *weights, *rows, seed, sweep, n_threads, Theta)
+            self.native.sweep(z, self.gamma(model), leaves, *rows, seed, sweep, n_threads, Theta)
         )
 
     def log_moments(self, model: Structured, n_threads: int) -> float:
         """log p(leaves, nodes, words): B09 (2) to (5) and 4.1.3, but for constants."""
-        prior = PriorArguments.of(model.leaf_model, self.observed).as_tuple()
-        words = float(self.native.log_moments(self.gamma(model), *prior, n_threads))
+        leaves = model.scores.leaves.native(self.observed.native_exposure)
+        words = float(self.native.log_moments(self.gamma(model), leaves, n_threads))
         _, S = self.documents(model)
         return words + float(model.scores.rows.log_moment(S).sum())
 
@@ -327,15 +316,3 @@ def token_family(model: Model) -> type[Tokens]:
     'FlatTokens'
     """
     return _FAMILIES[model.scores.capabilities.tokens]
-
-
-def score_weights(model: Model, observed: Observations, width: int) -> tuple[Any, Any, Any]:
-    """a0, a and 1 / rate of a linear prior as the native samplers take them, padded."""
-    scores: Any = model.scores
-    weights: TokenWeights = scores.token_weights(observed.distinct_exposure)
-    return weights.padded(width)
-
-
-def padded(K: int) -> int:
-    """K rounded up to whole vectors of the processor."""
-    return (K + _core.lanes() - 1) // _core.lanes() * _core.lanes()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from dcomp import _core
 from dcomp.data import Counts, FeatureSpace
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import DirichletLoadings
@@ -39,6 +40,16 @@ class Scores(Protocol):
 
 class MomentScores(Scores, Protocol):
     """A score prior that is conjugate to the words: all but the logistic normal (MODELS §2)."""
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it; exposure None where it is 1 or has no meaning."""
+        ...
+
+    def without_zeros(self) -> MomentScores:
+        """The prior of scores that are not exactly zero."""
+        ...
 
     def posterior_mean(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """E[scores | c]."""

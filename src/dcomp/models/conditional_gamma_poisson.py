@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln
 
+from dcomp import _core
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import (
     FloatArray,
@@ -140,6 +141,14 @@ class ConditionalGammaScores(GammaScores):
             return learned, capped
         rho = np.clip(1 - u.mean(axis=0), 0.0, RHO_CAP)
         return replace(learned, rho=rho), (*capped, "rho") if (rho >= RHO_CAP).any() else capped
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        numbers = {"alpha": self.alpha, "beta": self.beta, "rho": self.rho}
+        return _core.ScorePrior("CGP", numbers, exposure, mode=mode, power=power)
 
     def zero_probability(self, exposure: FloatArray) -> FloatArray:
         """q0 = P(l_k = 0 | c_k = 0), (I, K): ρ against (1 − ρ) (β / (β + e))^α."""

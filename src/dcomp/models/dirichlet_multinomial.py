@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from dcomp import _core
 from dcomp.models.arrays import (
     FloatArray,
     component_vector,
@@ -141,6 +142,13 @@ class DirichletScores:
     def flat_values(self) -> dict[str, float]:
         """What makes the prior disappear from the mode."""
         return {"alpha": 1.0}
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        return _core.ScorePrior("DM", {"alpha": self.alpha}, mode=mode, power=power)
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[m | c] (I, K) = (α + c) / Σ(α + c)."""

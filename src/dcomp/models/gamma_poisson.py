@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from dcomp import _core
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, component_vector, equal_fields, stored_vector
 from dcomp.models.learning import (
@@ -185,6 +186,14 @@ class GammaScores:
     def flat_values(self) -> dict[str, float]:
         """What makes the prior disappear: a density of 1 everywhere."""
         return {"alpha": 1.0, "beta": 0.0}
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        numbers = {"alpha": self.alpha, "beta": self.beta}
+        return _core.ScorePrior("GP", numbers, exposure, mode=mode, power=power)
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[l | c] (I, K) = (α + c) / (β + e)."""

@@ -70,17 +70,16 @@ class Observations:
             return np.full(self.counts.n_docs, float(self.counts.features.n_blocks))
         return np.ascontiguousarray(self.exposure.sum(axis=1))
 
-    @cached_property
-    def distinct_exposure(self) -> FloatArray:
-        """`total_exposure`, or its first number alone where all documents have the same: what a
-        table with one row for all documents, or one for each, is made from."""
-        exposure = self.total_exposure
-        return exposure[:1] if bool(np.all(exposure == exposure[0])) else exposure
-
     @property
     def is_unit(self) -> bool:
         """Whether every document has a total exposure of exactly 1."""
         return self.exposure is None and self.counts.features.n_blocks == 1
+
+    @property
+    def native_exposure(self) -> FloatArray | None:
+        """The documents' total exposure as a score prior's `native` takes it: None where it is 1
+        everywhere."""
+        return None if self.is_unit else self.total_exposure
 
     @cached_property
     def log_sequence_constant(self) -> FloatArray:

@@ -135,8 +135,8 @@ class Nodes:
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """What the samplers of single tokens need of a linear prior, one row for all documents or one
-    for each (MODELS §3).
+    """The chances of a component in a document that has c_k of its words, one row for all documents
+    or one for each (MODELS §3): what the token samplers compute, in NumPy.
 
     The chance of component k is s_k = (a_k + c_k) / rate_k where it has words c_k > 0, and
     a0_k / rate_k where it has none; a0 is None where it is a.
@@ -146,25 +146,6 @@ class TokenWeights:
     rate: FloatArray
     a0: FloatArray | None = None
     log_present: FloatArray | None = None  # log P(score > 0 | c = 0), None where that is 1
-
-    def padded(
-        self, width: int
-    ) -> tuple[npt.NDArray[np.float32] | None, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """a0, a and 1 / rate in the order of the native samplers."""
-        a0 = None if self.a0 is None else pad(self.a0, width)
-        return a0, pad(self.a, width), pad(1 / self.rate, width)
-
-    def log_first(self) -> FloatArray:
-        """log E[score_k | c = 0], but for a term equal over k."""
-        first = np.log(self.a) - np.log(self.rate)
-        return first if self.log_present is None else first + self.log_present
-
-
-def pad(values: FloatArray, width: int) -> npt.NDArray[np.float32]:
-    """Rows in single precision, filled up with zeros to whole vectors."""
-    out = np.zeros((len(values), width), dtype=np.float32)
-    out[:, : values.shape[1]] = values
-    return out
 
 
 def share_below(

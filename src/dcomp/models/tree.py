@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from dcomp import _core
 from dcomp.errors import FlatTreeWarning, InvalidParameter
 from dcomp.models.arrays import (
     FloatArray,
@@ -202,6 +203,15 @@ class TreeScores:
             rows[0][node], rows[1][node] = a1, a2
             rows[2][list(tree.children[node])] = 1 / n_new if b is None else b
         return TreeScores(tree, *map(read_only, rows))
+
+    def native(
+        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+    ) -> _core.ScorePrior:
+        """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
+        then with a power of the scores below 1 where EM is tempered."""
+        parents = np.array(self.tree.parents, dtype=np.int32)
+        numbers = {"a1": self.a1, "a2": self.a2, "b": self.b}
+        return _core.ScorePrior("TM", numbers, tree=parents, mode=mode, power=power)
 
     def subtree_totals(self, c: npt.NDArray[Any]) -> FloatArray:
         """S (..., K): what a node and all below it hold."""

@@ -5,7 +5,7 @@
 
 #include "dcomp/counts.hpp"
 #include "dcomp/matrix.hpp"
-#include "dcomp/priors/list.hpp"
+#include "dcomp/score_prior.hpp"
 
 namespace dcomp {
 

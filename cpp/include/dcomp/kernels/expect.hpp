@@ -4,10 +4,8 @@
 
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/rows.hpp"
-#include "dcomp/priors/dirichlet.hpp"
-#include "dcomp/priors/gamma.hpp"
-#include "dcomp/priors/modes.hpp"
-#include "dcomp/priors/tree.hpp"
+#include "dcomp/priors/concept.hpp"
+#include "dcomp/special.hpp"
 
 namespace dcomp::DCOMP_ISA {
 
@@ -148,7 +146,7 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
 }
 
 template <class ScoresOf, class T>
-  requires AllocationPrior<ScoresOf, T>
+  requires Allocation<ScoresOf, T>
 inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores, std::int64_t i,
                             std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
   const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i);
@@ -183,10 +181,11 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   for (std::int64_t p = 0; p < n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
-template <template <class> class ScoresOf, class T>
+// ScoresOf: a prior's Expect<T> or Maximise<T>.
+template <class ScoresOf, class T>
 void expect_documents(const DocumentPass<T>& pass, std::int64_t first, std::int64_t last,
                       Scratch<T>& s, DocumentSums& sums) {
-  const ScoresOf<T> scores{pass.prior};
+  const ScoresOf scores{pass.prior};
   for (std::int64_t i = first; i < last; ++i) expect_document(pass, scores, i, last, s, sums);
 }
 

@@ -155,7 +155,7 @@ inline double left_to_right_document(const LeftToRightPass& pass, std::int64_t i
   double value = length > 0 ? pass.log_first[pass.scores.stride > 0 ? i : 0] : 0;
   for (std::int64_t t = 0; t < length; ++t) {
     value += std::log(particles.weigh(t)) + pass.log_scale[scratch.word[t]];
-    if (pass.sum_alpha > 0) value -= std::log(pass.sum_alpha + static_cast<double>(t));
+    if (pass.sum_shapes > 0) value -= std::log(pass.sum_shapes + static_cast<double>(t));
     particles.resample(t);
     particles.give(t);
     particles.move_all(t, pass.n_moves);

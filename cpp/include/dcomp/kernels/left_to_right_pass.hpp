@@ -10,14 +10,12 @@ namespace dcomp {
 struct LeftToRightPass {
   CsrView W;
   std::int64_t K = 0;
-  Rows<const float> Theta;  // rows scaled to a largest value of 1, padded with zeros
-  const double* log_scale;  // (J)
-  ScoreWeights scores;      // E[score_k | c] but for the total of DM
-  // F a0 over its largest, and the log of that, per row: under CGP all may be too small for a
-  // float.
-  const float* first = nullptr;
-  const double* log_first = nullptr;
-  double sum_alpha = 0;  // DM: a document of n tokens divides by sum_alpha + n; else 0
+  Rows<const float> Theta;            // rows scaled to a largest value of 1, padded with zeros
+  const double* log_scale;            // (J)
+  ScoreWeights scores;                // E[score_k | c] but for the total of a normalised prior
+  const float* first = nullptr;       // FirstWeights (score_weights.hpp)
+  const double* log_first = nullptr;  // their logs
+  double sum_shapes = 0;  // a normalised prior: n tokens divide by sum_shapes + n; else 0
   int n_particles = 1;
   int n_moves = 0;  // at most: Gibbs steps per particle after each token
   std::uint64_t seed = 0;

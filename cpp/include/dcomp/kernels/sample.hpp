@@ -9,31 +9,17 @@
 
 #include "dcomp/kernels/rows.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/priors/concept.hpp"
 #include "dcomp/random.hpp"
 #include "dcomp/special.hpp"
 
 namespace dcomp::DCOMP_ISA {
 
-// log l_k or, for DM, log of the unnormalised m_k; -infinity for an exact zero of CGP. `out` has
-// pass.room() numbers, the first K of them for the result.
+// log scores of document i given its counts: what P::Draw writes to `out`.
+template <class P>
 inline void draw_log_scores(const ScorePass& pass, std::int64_t i, Stream& rng, double* out) {
-  if (pass.tree != nullptr)
-    return draw_log_tree(*pass.tree, pass.c.row(i), rng, out, out + pass.c.width);
-  const double e = pass.exposure == nullptr ? 1.0 : pass.exposure[i];
-  const std::int32_t* c = pass.c.row(i);
-  for (std::int64_t k = 0; k < pass.c.width; ++k) {
-    if (pass.rho != nullptr && c[k] == 0) {
-      // q0 = rho / (rho + (1 - rho) (beta / (beta + e))^alpha)  (table III)
-      const double rho = pass.rho[k];
-      const double stays = std::exp(-pass.alpha[k] * std::log1p(e / pass.beta[k]));
-      if (rng.uniform() < rho / (rho + (1 - rho) * stays)) {
-        out[k] = -HUGE_VAL;
-        continue;
-      }
-    }
-    out[k] = draw_log_gamma(rng, pass.alpha[k] + c[k]);
-    if (pass.beta != nullptr) out[k] -= std::log(pass.beta[k] + e);
-  }
+  const typename P::Draw draw(pass.prior);
+  draw(i, pass.c.row(i), rng, out);
 }
 
 inline double largest(const double* values, std::int64_t size) {
@@ -42,12 +28,13 @@ inline double largest(const double* values, std::int64_t size) {
   return top;
 }
 
-// Document i's row of the drawn scores from their logs. Only CGP's point mass is written as zero:
-// what float32 cannot hold becomes its smallest or largest normal number.
+// Document i's row of the drawn scores from their logs. Only a point mass at zero is written as
+// zero: what float32 cannot hold becomes its smallest or largest normal number.
+template <class P>
 inline void write_scores(const ScorePass& pass, std::int64_t i, const double* log_scores) {
   const std::int64_t K = pass.c.width;
   double top = 0, log_sum = 0;
-  if (pass.beta == nullptr) {  // DM: a Dirichlet draw is gammas over their sum
+  if constexpr (P::normalised) {  // a Dirichlet draw is gammas over their sum
     top = largest(log_scores, K);
     double sum = 0;
     for (std::int64_t k = 0; k < K; ++k) sum += std::exp(log_scores[k] - top);
@@ -60,11 +47,12 @@ inline void write_scores(const ScorePass& pass, std::int64_t i, const double* lo
   }
 }
 
-// Scores of one document and nothing else; log_scores is room for pass.room() numbers.
+// Scores of one document and nothing else.
+template <class P>
 inline void draw_scores(const ScorePass& pass, std::int64_t i, double* log_scores) {
   Stream rng(pass.seed, pass.purpose, pass.sweep, static_cast<std::uint64_t>(i));
-  draw_log_scores(pass, i, rng, log_scores);
-  write_scores(pass, i, log_scores);
+  draw_log_scores<P>(pass, i, rng, log_scores);
+  write_scores<P>(pass, i, log_scores);
 }
 
 // The component at u of the total, from running sums lane by lane (part[k] is the sum of the
@@ -122,11 +110,12 @@ inline double split(const float* theta, std::int64_t padded, std::int32_t count,
 }
 
 // Returns log p(w | scores, Theta), words as a sequence given their number.
+template <class P>
 inline double sample_document(const SamplePass& pass, std::int64_t i, const SampleScratch& s) {
   const ScorePass& scores = pass.scores;
   const std::int64_t K = scores.c.width, padded = pass.Theta.stride;
   Stream rng(scores.seed, scores.purpose, scores.sweep, static_cast<std::uint64_t>(i));
-  draw_log_scores(scores, i, rng, s.log_scores);
+  draw_log_scores<P>(scores, i, rng, s.log_scores);
   const double top = largest(s.log_scores, K);
   double sum_e = 0;
   for (std::int64_t k = 0; k < padded; ++k) {
@@ -135,7 +124,7 @@ inline double sample_document(const SamplePass& pass, std::int64_t i, const Samp
     s.e[k] = e < 1e-30 ? 0.0F : static_cast<float>(e);
     sum_e += e;
   }
-  if (scores.out != nullptr) write_scores(scores, i, s.log_scores);
+  if (scores.out != nullptr) write_scores<P>(scores, i, s.log_scores);
 
   std::int32_t* c = pass.c_out.row(i);
   for (std::int64_t k = 0; k < K; ++k) c[k] = 0;

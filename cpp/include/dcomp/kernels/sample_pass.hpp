@@ -4,24 +4,18 @@
 #include "dcomp/counts.hpp"
 #include "dcomp/matrix.hpp"
 #include "dcomp/rng.hpp"
-#include "dcomp/tree.hpp"
+#include "dcomp/score_prior.hpp"
 
 namespace dcomp {
 
 // Scores given c.
 struct ScorePass {
-  const double *alpha, *beta;  // (K); beta null for DM, both for TM
-  const double* rho;           // (K), null unless CGP
-  const double* exposure;      // (I), null where it is 1; unused by DM
+  ScorePrior prior;
   Rows<const std::int32_t> c;  // (I, K)
   float* out;                  // (I, K): the drawn scores, null when not wanted
   std::uint64_t seed;
   std::uint32_t sweep;
   Purpose purpose;
-  const TreeView* tree = nullptr;  // TM
-
-  // Numbers that drawing one document's log scores takes.
-  std::int64_t room() const { return tree == nullptr ? c.width : 2 * c.width; }
 };
 
 struct SamplePass {
@@ -35,7 +29,7 @@ struct SamplePass {
 
 struct SampleScratch {
   float *e, *part;     // (padded)
-  double* log_scores;  // scores.room()
+  double* log_scores;  // SamplerKernels::room rows of K
 };
 
 }  // namespace dcomp

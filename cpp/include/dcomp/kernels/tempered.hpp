@@ -8,6 +8,7 @@
 
 #include "dcomp/kernels/sample.hpp"
 #include "dcomp/kernels/tempered_pass.hpp"
+#include "dcomp/priors/allocation.hpp"
 
 namespace dcomp::DCOMP_ISA {
 

@@ -9,9 +9,9 @@ namespace dcomp {
 struct TemperedPass {
   CsrView W;
   std::int64_t padded = 0;
-  const float* alpha = nullptr;         // (padded), zeros at the end
-  const float* log_F = nullptr;         // log of 1 / (beta + e), 0 for DM; padding -1e30
-  const float* log_p0 = nullptr;        // log P(score > 0 | c = 0): 0 but for CGP
+  const float* alpha = nullptr;         // (padded): the urn's, zeros at the end
+  const float* log_F = nullptr;         // LogWeights (score_weights.hpp)
+  const float* log_p0 = nullptr;        // log P(score > 0 | c = 0)
   std::int64_t stride = 0;              // of the last two, from one document to the next; 0: shared
   const float* gamma = nullptr;         // (J)
   const float* gamma_total = nullptr;   // (G)

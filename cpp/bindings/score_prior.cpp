@@ -1,0 +1,152 @@
+#include "score_prior.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "dcomp/compiled.hpp"
+#include "dcomp/dispatch.hpp"
+#include "dcomp/score_weights.hpp"
+
+namespace dcomp::bindings {
+
+namespace {
+
+template <class Items, class Text>
+std::string listed(const Items& items, const Text& text) {
+  std::string out;
+  for (const auto& item : items) out += (out.empty() ? "" : ", ") + std::string(text(item));
+  return out;
+}
+
+int which_of(const std::string& key) {
+  const int which = prior_named(key);
+  const auto keys = listed(score_priors(), [](const auto& prior) { return prior.key; });
+  require(which >= 0, "the key of a score prior must be one of " + keys + "; got '" + key + "'");
+  return which;
+}
+
+std::string number(std::size_t n) { return std::to_string(n); }
+
+}  // namespace
+
+Prior::Prior(const std::string& key, const Parameters& parameters,
+             const std::optional<Numbers>& exposure,
+             const std::optional<Vector<const std::int32_t>>& tree, const std::string& mode,
+             double power)
+    : key_(key), exposure_(exposure) {
+  prior_.which = which_of(key);
+  const PriorDescription& about = score_priors()[static_cast<std::size_t>(prior_.which)];
+  take(parameters, about.parameters);
+  take_tree(tree, about.has_tree);
+  require(!exposure || !about.normalised,
+          "model " + key + " takes the lengths of documents as given: it must have no exposure");
+  require(mode == "expect" || mode == "maximise",
+          "mode must be 'expect' or 'maximise'; got '" + mode + "'");
+  prior_.mode = mode == "expect" ? ScoreMode::expect : ScoreMode::maximise;
+  prior_.power = power;
+  if (power == 1) return;
+  require(mode == "maximise" && power > 0 && power < 1,
+          "power must be 1, or lie between 0 and 1 with mode 'maximise'");
+  require_mode("temper");
+}
+
+void Prior::take(const Parameters& parameters, const std::vector<std::string>& names) {
+  const bool named = parameters.size() == names.size() &&
+                     std::all_of(names.begin(), names.end(),
+                                 [&](const std::string& name) { return parameters.count(name); });
+  const auto itself = [](const std::string& name) { return name; };
+  require(named, "model " + key_ + " must have the parameters " + listed(names, itself) + "; got " +
+                     listed(parameters, [](const auto& item) { return item.first; }));
+  for (std::size_t p = 0; p < names.size(); ++p) {
+    const Numbers& numbers = parameters_.emplace_back(parameters.at(names[p]));
+    const std::size_t K = parameters_[0].shape(0);
+    require(K >= 1 && numbers.shape(0) == K, "every parameter of model " + key_ +
+                                                 " must hold a number per component, at least 1; " +
+                                                 names[0] + " holds " + number(K) + ", " +
+                                                 names[p] + " " + number(numbers.shape(0)));
+    prior_.parameter[p] = numbers.data();
+  }
+  prior_.n_components = static_cast<std::int64_t>(parameters_[0].shape(0));
+}
+
+void Prior::take_tree(const std::optional<Vector<const std::int32_t>>& parent, bool wanted) {
+  require(parent.has_value() == wanted, "model " + key_ +
+                                            (wanted ? " must have the parents of a "
+                                                      "tree"
+                                                    : " must have no tree"));
+  if (!parent) return;
+  const std::int64_t K = prior_.n_components;
+  require(static_cast<std::int64_t>(parent->shape(0)) == K,
+          "the tree must have a parent per component (" + std::to_string(K) + "); got " +
+              number(parent->shape(0)));
+  const char* problem = check_tree(parent->data(), K);
+  require(*problem == '\0', problem);
+  for (const Numbers& numbers : parameters_)
+    require(std::all_of(numbers.data(), numbers.data() + K, [](double x) { return x > 0; }),
+            "the parameters of a tree must be positive");
+  tree_.emplace(parent->data(), prior_.parameter[0], prior_.parameter[1], prior_.parameter[2], K);
+  tree_view_ = tree_->view();
+  prior_.tree = &tree_view_;
+}
+
+ScorePrior Prior::view(std::int64_t K, std::int64_t n_docs) const {
+  require(prior_.n_components == K, "the score prior must be of " + std::to_string(K) +
+                                        " components; it is of " +
+                                        std::to_string(prior_.n_components));
+  ScorePrior out = prior_;
+  if (!exposure_) return out;
+  require(static_cast<std::int64_t>(exposure_->shape(0)) == n_docs,
+          "exposure must hold one number per document (" + std::to_string(n_docs) + "); got " +
+              number(exposure_->shape(0)));
+  out.exposure = exposure_->data();
+  return out;
+}
+
+ScorePrior Prior::linear(std::int64_t K, std::int64_t n_docs) const {
+  require(predicts_linearly(prior_),
+          "the score prior must have weights F (a + c) of components; that of model " + key_ +
+              " has none");
+  return view(K, n_docs);
+}
+
+void Prior::require_mode(const std::string& mode) const {
+  if (is_compiled(key_, mode)) return;
+  std::vector<std::string> modes;
+  for (const Cell& cell : compiled())
+    if (cell.key == key_) modes.emplace_back(cell.mode);
+  require(false, "the score prior must be one to " + mode + "; that of model " + key_ + " can " +
+                     listed(modes, [](const std::string& name) { return name; }));
+}
+
+void define_score_prior(nb::module_& m) {
+  nb::class_<Prior>(m, "ScorePrior")
+      .def(nb::init<const std::string&, const Prior::Parameters&,
+                    const std::optional<Prior::Numbers>&,
+                    const std::optional<Vector<const std::int32_t>>&, const std::string&, double>(),
+           nb::arg("key"), nb::arg("parameters"), nb::arg("exposure").none() = nb::none(),
+           nb::arg("tree").none() = nb::none(), nb::arg("mode") = "expect", nb::arg("power") = 1.0)
+      .def_prop_ro("key", &Prior::key)
+      .def_prop_ro("n_components", &Prior::n_components)
+      .def(
+          "weights",
+          [](const Prior& self, std::int64_t n_docs) {
+            const std::int64_t K = self.n_components();
+            const PreparedWeights weights(self.linear(K, n_docs), n_docs, K);
+            const ScoreWeights from = weights.view();
+            const auto copy = [&](const float* values) {
+              auto out = new_matrix<float>(weights.n_rows(), K);
+              std::copy_n(values, weights.n_rows() * K, out.data());
+              return out;
+            };
+            return std::make_tuple(copy(from.a0), copy(from.a), copy(from.F));
+          },
+          nb::arg("n_docs"),
+          "a0, a, F of the token samplers: one row for all documents or one for each.");
+}
+
+}  // namespace dcomp::bindings
