@@ -21,6 +21,7 @@ from dcomp.evaluate.heldout import completion
 from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
+from dcomp.models.options import usual_gamma
 from dcomp.recipe import Recipe
 from dcomp.recipe.recipe import require_plain
 from dcomp.result import fit
@@ -61,7 +62,10 @@ class Plan:
             how = registry.algorithm_name(named.key)
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)
-        rest["priors"] = named.priors(**rest["priors"])
+        priors = named.priors(**{k: v for k, v in rest["priors"].items() if v is not None})
+        estimates = (ALGORITHMS[how] if isinstance(how, str) else how).estimates
+        priors.setdefault("gamma", usual_gamma(estimates, counts.features.n_blocks))
+        rest["priors"] = priors
         plan = cls(counts, exposure, named.key, how, **rest)
         if counts.n_docs < 2 * plan.n_chains:
             raise InvalidCounts(

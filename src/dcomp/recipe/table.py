@@ -138,7 +138,8 @@ def _head() -> tuple[Option, ...]:
         Option(
             "model",
             "name",
-            f"{', '.join(registry.supported())}; see dcomp models.",
+            f"{', '.join(registry.supported())}, or a name such as lda, gap, ctm, plsa, nmf; see "
+            "dcomp models.",
             default="DM",
             metavar="NAME",
             panel=_MODEL,
