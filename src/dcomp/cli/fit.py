@@ -91,7 +91,7 @@ def fit(
     own = resume is not None and target.exists() and target.samefile(resume)
     check_output(target, force=force or own, inputs=(input,))
     if save_config is not None:
-        check_output(save_config, force=force or save_config == config, inputs=(input,))
+        check_output(save_config, force=force, inputs=(input,))
         order.save(save_config)
     fitted, counts = run_fit(order, jobs, show=not quiet)
     from dcomp.result import save

@@ -139,6 +139,6 @@ class TreeDCA(DCA):
     def _given(self) -> dict[str, Any]:
         given = super()._given()
         if self.anneal is None and isinstance(self.algorithm, str):
-            name = registry.algorithm_name("TM", self.algorithm)
+            name = registry.algorithm_name(self._fixed["model"], self.algorithm)
             given["anneal"] = "auto" if ALGORITHMS[name].samples else None
         return given

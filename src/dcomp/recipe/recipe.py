@@ -222,4 +222,4 @@ def _from_json(name: str, path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InvalidFile(f"{path}: a {name} is JSON, as in the guide; {error}") from None
+        raise InvalidFile(f"{path}: a {name} is JSON; {error}") from None

@@ -1,5 +1,8 @@
 """Config files: what they hold, what they refuse, and that they repeat a fit bit for bit."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -85,3 +88,11 @@ def test_a_recipe_comes_back(tmp_path):
     one = Recipe(model="CGP", n_components=3, rho=0.2, n_draws=4, draw_budget=None).resolve(X)
     two = found.resolve(X)
     assert (one.model, one.algorithm, one.settings) == (two.model, two.algorithm, two.settings)
+
+
+def test_the_file_of_the_guide_is_what_its_command_writes(tmp_path):
+    page = Path(__file__).resolve().parents[3] / "docs" / "guides" / "recipes.md"
+    shown = re.search(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL).group(1)
+    recipe = Recipe(n_components=50, model="GP")
+    Config(recipe.effective(), {"min_docs": 5}).write(tmp_path / "run.toml")
+    assert (tmp_path / "run.toml").read_text() == shown

@@ -106,7 +106,8 @@ def test_in_the_shell_and_in_config_files(run_made_up, tmp_path):
         """
     )
     assert out.startswith("[0.5, 0.5]\n[0.5, 0.5]\n")
-    for priors in out.split("Priors:")[1:]:  # of fit and select
+    of_fit, of_select = out.split("Priors:")[1:]
+    for priors in (of_fit, of_select):
         assert "--tau X" in priors
         assert "EX: how strong it is, a number or even.  [default: even]" in priors
     assert "tau = 0.25" in (tmp_path / "run.toml").read_text()
