@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -59,6 +59,7 @@ class Recipe:
     """
 
     given: Mapping[str, Any]
+    _rows: Mapping[str, Option] = field(repr=False)
 
     def __init__(self, **given: Any) -> None:
         rows = table()
@@ -67,10 +68,17 @@ class Recipe:
                 raise InvalidParameter(
                     f"there is no option {name!r}; a recipe takes {', '.join(rows)}"
                 )
+        object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "given", {name: given[name] for name in rows if name in given})
-        self._check_meaning(rows)
+        self._check_meaning()
         checked = {name: rows[name].checked(value) for name, value in self.given.items()}
         object.__setattr__(self, "given", MappingProxyType(checked))
+
+    def __repr__(self) -> str:
+        return f"Recipe({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
+
+    def __reduce__(self) -> Any:  # a mapping that cannot be changed has no way into a pickle
+        return _remade, (dict(self.given),)
 
     @classmethod
     def of(cls, **given: Any) -> Recipe:
@@ -95,6 +103,8 @@ class Recipe:
     def write(self, path: str | Path) -> None:
         """To a config file that `read` and `dcomp fit --config` take: what was typed, and the
         defaults of what else its model and its algorithm use."""
+        if self._get("random_state") is None:
+            raise InvalidParameter("a file that repeats a fit needs a seed: give random_state=")
         Config(self.effective()).write(path)
 
     def effective(self) -> dict[str, Any]:
@@ -107,7 +117,7 @@ class Recipe:
         key, algorithm = self._cell()
         values = {
             option.name: self.given.get(option.name, option.default)
-            for option in table().values()
+            for option in self._rows.values()
             if _is_used(option, key, algorithm.name)
         }
         if values["draw_budget"] is None:
@@ -132,7 +142,7 @@ class Recipe:
         return Resolved(model, algorithm.told(options, occasion), settings)
 
     def _get(self, name: str) -> Any:
-        return self.given.get(name, table()[name].default)
+        return self.given.get(name, self._rows[name].default)
 
     def _named(self) -> registry.NamedModel:
         """What the model's name means: more than a model, where fields know it by another name."""
@@ -155,13 +165,13 @@ class Recipe:
             return named.key, built
         return named.key, algorithm
 
-    def _check_meaning(self, rows: Mapping[str, Option]) -> None:
+    def _check_meaning(self) -> None:
         """An error where something was said that has no meaning for this model or algorithm."""
         key, algorithm = self._cell()
         self._named().priors(**self.given)
         is_named = isinstance(self._get("model"), str)
         for name, value in self.given.items():
-            option = rows[name]
+            option = self._rows[name]
             if option.is_default(value) or value is None:
                 continue
             if option.needs is not None and not self.given.get(option.needs):
@@ -185,12 +195,11 @@ class Recipe:
     def _meant(self) -> dict[str, Any]:
         """What was typed with all that a name implies, models by their keys, and the contents of
         files in the place of their paths."""
-        rows = table()
         meant = self._named().priors(**self.given)
         for name, value in meant.items():
-            if rows[name].kind == "file" and isinstance(value, Path):
+            if self._rows[name].kind == "file" and isinstance(value, Path):
                 meant[name] = _from_json(name, value)
-            elif rows[name].kind == "model" and isinstance(value, str):
+            elif self._rows[name].kind == "model" and isinstance(value, str):
                 known = (key for key in MODELS if value.lower() in registry.names_of(key))
                 meant[name] = next(known, value)
         return meant
@@ -211,6 +220,10 @@ def require_plain(model: Any) -> None:
             f"model {kind.key} has options of its own: use dcomp.{kind.estimator}, or give a "
             f"{kind.__name__} object"
         )
+
+
+def _remade(given: dict[str, Any]) -> Recipe:
+    return Recipe(**given)
 
 
 def _is_used(option: Option, key: str, algorithm: str) -> bool:

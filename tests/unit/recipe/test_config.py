@@ -75,6 +75,8 @@ def test_what_no_file_can_hold(tmp_path):
     recipe = Recipe(model=dcomp.models.DirichletMultinomial.build(2))
     with pytest.raises(dcomp.InvalidParameter, match="model is a DirichletMultinomial"):
         recipe.write(tmp_path / "run.toml")
+    with pytest.raises(dcomp.InvalidParameter, match="needs a seed"):
+        Recipe(random_state=None).write(tmp_path / "run.toml")
 
 
 def test_a_recipe_comes_back(tmp_path):

@@ -1,6 +1,7 @@
 """Recipes: what was typed, refused where it has no meaning, and what it comes to."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -158,3 +159,9 @@ def test_a_recipe_cannot_be_changed():
         recipe.given = {}
     with pytest.raises(TypeError):
         recipe.given["n_components"] = 4
+
+
+def test_a_recipe_can_be_sent_and_shown():
+    recipe = Recipe(model="GP", alpha=0.5)
+    assert pickle.loads(pickle.dumps(recipe)).given == recipe.given
+    assert repr(recipe) == "Recipe(model='GP', alpha=0.5)"
