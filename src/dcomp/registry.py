@@ -81,7 +81,8 @@ class NamedModel:
         """
         for prior, value in self.settings.items():
             usual = ("auto", value, *([USUAL_GAMMA] if prior == "gamma" else []))
-            if not any(np.array_equal(given[prior], allowed) for allowed in usual):
+            said = given.get(prior, "auto")
+            if not any(np.array_equal(said, allowed) for allowed in usual):
                 raise UnsupportedCombination(
                     f"{self.name} has no priors: leave out {prior}=, or give model={self.key!r}; "
                     f"got {prior} = {given[prior]}"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dcomp import validation
 from dcomp.data import Counts
 from dcomp.evaluate import evidence
 from dcomp.evaluate.evidence import Chains
 from dcomp.models import Observations
 from dcomp.models.totals import log_totals
+from dcomp.recipe import Recipe
 from dcomp.reference.enumeration import Posterior
 from dcomp.reference.evidence import (
     annealed,
@@ -54,7 +54,7 @@ def as_model(X, options):
     options = dict(options)
     counts = Counts.from_matrix(X, blocks=options.pop("blocks", None))
     observed = Observations.build(counts, options.pop("exposure", None))
-    return validation.resolve_model(options.pop("model"), counts, 2, **options), observed
+    return Recipe(n_components=2, **options).resolve(counts).model, observed
 
 
 @pytest.mark.parametrize(("key", "layout"), CASES)

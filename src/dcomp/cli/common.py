@@ -52,18 +52,6 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=wide)
 
 
-def usual_gamma(algorithm: str, n_blocks: int = 1) -> float:
-    """γ where the user said nothing: as for LDA on text, Jeffreys' prior where features come in
-    blocks, and 1, no prior, for the algorithms that take none.
-
-    >>> usual_gamma("mean-field"), usual_gamma("gibbs", n_blocks=3), usual_gamma("ml", n_blocks=3)
-    (0.05, 0.5, 1.0)
-    """
-    if algorithm in ("ml", "tempered-em"):
-        return 1.0
-    return 0.05 if n_blocks == 1 else 0.5
-
-
 @contextmanager
 def one_line_warnings() -> Iterator[None]:
     """Warnings inside the block come out as single lines on stderr."""

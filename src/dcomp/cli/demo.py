@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from dcomp.cli.common import check_output, console, one_line_warnings, usual_gamma
-from dcomp.cli.options import ALGORITHM_NAMES, MODEL_NAMES, Force, Jobs, Seed
+from dcomp.cli.common import check_output, console
+from dcomp.cli.fitting import run_recipe
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Force, Jobs
+from dcomp.recipe import Recipe, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,18 +22,18 @@ if TYPE_CHECKING:
     from dcomp.result import Fit
 
 
+N_COMPONENTS = 20
+_OPTIONS = [table()[name] for name in ("n_components", "model", "algorithm", "random_state")]
+
+
+@with_options(_OPTIONS, n_components=str(N_COMPONENTS))
 def demo(
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of components.")] = 20,
-    model: Annotated[str, typer.Option(metavar="NAME", help=f"{MODEL_NAMES}.")] = "DM",
-    algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help=f"auto, {ALGORITHM_NAMES}.")
-    ] = "auto",
-    seed: Seed = 0,
     jobs: Jobs = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FIT", help="Keep the fit.")
     ] = None,
     force: Force = False,
+    **typed: Any,
 ) -> None:
     """Find the themes in 4,000 docstrings, in seconds.
 
@@ -41,10 +44,8 @@ def demo(
       dcomp demo
       dcomp demo -k 40 --model GP -o demo.dcomp
     """
-    from dcomp import registry
-
-    key = registry.model_key(model)
-    registry.algorithm_name(key, algorithm)
+    recipe = Recipe(**{"n_components": N_COMPONENTS, **said(_OPTIONS, typed)})
+    seed = recipe.settings().seed
     if output is not None:
         check_output(output, force=force)
     from dcomp.data import docstrings, train_test
@@ -58,8 +59,7 @@ def demo(
         f"{counts.n_docs:,} docstrings of NumPy, SciPy and scikit-learn: {counts.n_features:,} "
         f"words, {counts.n_tokens:,} tokens; {test.n_docs:,} of them held out\n"
     )
-    with one_line_warnings():
-        fitted = _fit(train, model, algorithm, k, seed, jobs)
+    fitted = run_recipe(train, recipe, jobs, show=True)
     _components(out, fitted)
     _score(out, fitted, train, test, seed, jobs)
     _reading(out, fitted, test, jobs)
@@ -69,18 +69,6 @@ def demo(
         save(fitted, output)
         out.print(f"\nThe fit is saved in {output}", soft_wrap=True)
     _next(out, output)
-
-
-def _fit(train: Counts, model: str, algorithm: str, k: int, seed: int, jobs: int | None) -> Fit:
-    from dcomp import registry
-    from dcomp.estimators import DCA, StructuredDCA
-
-    named = registry.named_model(model)
-    gamma = named.settings.get("gamma", usual_gamma(algorithm))
-    common: Any = {"algorithm": algorithm, "gamma": gamma, "random_state": seed, "n_jobs": jobs}
-    if named.key == "ST":  # one chain: a first look, in seconds
-        return StructuredDCA(k, n_chains=1, **common).fit(train).fit_
-    return DCA(k, model=model, **common).fit(train).fit_
 
 
 def _components(out: Console, fitted: Fit) -> None:

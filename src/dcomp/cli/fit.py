@@ -7,250 +7,65 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import INTERRUPTED, Source, check_output, console, print_json, say
-from dcomp.cli.fitting import Settings, run_fit
-from dcomp.cli.options import (
-    ALGORITHM_NAMES,
-    DRAW_BUDGET,
-    KINDS,
-    MODEL_NAMES,
-    WITH_EXPOSURE,
-    Exposure,
-    Force,
-    Format,
-    Input,
-    Jobs,
-    Json,
-    Quiet,
-    Vocab,
-)
+from dcomp.cli.common import INTERRUPTED, check_output, console, print_json, say
+from dcomp.cli.fitting import Order, run_fit
+from dcomp.cli.flags import with_options
+from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
 from dcomp.cli.resume import resume_command
+from dcomp.recipe import READING, table
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
     from dcomp.result import Fit
 
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FIT",
+        readable=False,
+        help="Where to keep the fit; INPUT's name with .dcomp in this folder unless given, or the "
+        "resumed file.",
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(metavar="FIT", readable=False, help="Go on from this fit of the same data."),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        readable=False,
+        help="Options from a TOML file, by their names in Python; those that are typed win.",
+    ),
+]
+SaveConfig = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        readable=False,
+        help="Write the options of this fit to a file that --config takes.",
+    ),
+]
 
-def _option(*names: str, help: str, metavar: str | None = None, default: Any = False) -> Any:
-    # Paths are not checked for being readable: using them says more.
-    return typer.Option(*names, help=help, metavar=metavar, show_default=default, readable=False)
 
-
+@with_options((*table().values(), *READING))
 def fit(
     context: typer.Context,
     input: Input,
-    k: Annotated[
-        int | None, typer.Option("-k", min=1, help="Number of components.", show_default="10")
-    ] = None,
-    model: Annotated[
-        str | None,
-        _option("--model", help=f"{MODEL_NAMES}; see dcomp models.", metavar="NAME", default="DM"),
-    ] = None,
-    algorithm: Annotated[
-        str | None,
-        _option(
-            "--algorithm",
-            help=f"auto, {ALGORITHM_NAMES}; dcomp models shows which fits what.",
-            metavar="NAME",
-            default="auto",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        _option(
-            "--output",
-            "-o",
-            metavar="FIT",
-            help="Where to keep the fit; INPUT's name with "
-            ".dcomp in this folder unless given, or the resumed file.",
-        ),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        _option(
-            "--alpha",
-            help="Number, auto (learned; 1.1 for map, 1 for ml, tempered-em) or total-one (1/K).",
-            default="auto",
-        ),
-    ] = None,
-    beta: Annotated[
-        str | None,
-        _option("--beta", help=f"{WITH_EXPOSURE}: number or auto (learned).", default="auto"),
-    ] = None,
-    rho: Annotated[
-        str | None,
-        _option(
-            "--rho",
-            help="CGP: probability that a score is zero, a number or auto (learned).",
-            default="auto",
-        ),
-    ] = None,
-    gamma: Annotated[
-        str | None,
-        _option(
-            "--gamma",
-            help="Number, empirical, or auto (learned by the samplers).",
-            default="0.05, as for LDA; 0.5 with --blocks; 1, none, for ml and tempered-em",
-        ),
-    ] = None,
-    shrinkage: Annotated[
-        str | None,
-        _option(
-            "--shrinkage",
-            help="LN: how far correlations are drawn to none, a number from 0 to 1, or auto.",
-            default="0",
-        ),
-    ] = None,
-    loadings: Annotated[
-        str | None,
-        _option(
-            "--loadings",
-            metavar="NAME",
-            help="mean-field and laplace: mean, map or vb; map: mean or map.",
-            default="mean; vb",
-        ),
-    ] = None,
-    branching: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="TM and ST: children of an internal node.", show_default="7"
-        ),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="TM and ST: levels of the tree, in place of -k.",
-            show_default="3: 57 nodes",
-        ),
-    ] = None,
-    grow_to: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            metavar="N",
-            help="TM: the leaves with the most words grow children, to at most N nodes.",
-        ),
-    ] = None,
-    grow_at: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="TM: sweeps before it grows, in the burn-in.",
-            show_default="50",
-        ),
-    ] = None,
-    tree: Annotated[
-        Path | None,
-        _option(
-            "--tree",
-            metavar="FILE",
-            help="TM and ST: the tree as JSON, names within names or a list of parents.",
-        ),
-    ] = None,
-    structure: Annotated[
-        str | None,
-        _option(
-            "--structure",
-            metavar="NAME",
-            help="ST: shared, phi, document or document-phi; without --tree, --branching and "
-            "--depth the nodes above -k leaves are searched for.",
-            default="shared",
-        ),
-    ] = None,
-    leaves: Annotated[
-        str | None,
-        _option(
-            "--leaves", metavar="NAME", help="ST: scores of leaves, DM, GP or CGP.", default="DM"
-        ),
-    ] = None,
-    exposure: Exposure = None,
-    max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most, resumed ones too.")] = 200,
-    tol: Annotated[
-        float,
-        typer.Option(help="Stop at this relative change; 0: never. Samplers run all sweeps."),
-    ] = 1e-4,
-    burn_in: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Samplers: sweeps before the averages begin.",
-            show_default="half of max-iter",
-        ),
-    ] = None,
-    start: Annotated[
-        str | None,
-        _option(
-            "--start",
-            metavar="NAME",
-            help="Samplers: random, or mean-field to begin near a mode; laplace: "
-            "collapsed-gibbs, mean-field or seeded.",
-            default="random; collapsed-gibbs",
-        ),
-    ] = None,
-    anneal: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Samplers: first sweeps with priors that begin stronger.",
-            show_default="0",
-        ),
-    ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Samplers: keep this many draws of the posterior, spread over the sweeps after "
-            "the burn-in.",
-            show_default="none",
-        ),
-    ] = None,
-    draws_of: Annotated[
-        str | None,
-        _option(
-            "--draws-of",
-            metavar="KINDS",
-            help=f"What a draw holds: {', '.join(KINDS)} (collapsed-gibbs), with commas between.",
-            default="scores,loadings",
-        ),
-    ] = None,
-    draw_budget: Annotated[
-        str, typer.Option(metavar="SIZE", help="Memory that the draws may take, or none.")
-    ] = DRAW_BUDGET,
-    chains: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Runs from different starts, of which the best is kept.",
-            show_default="1",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the random start.", show_default="0")
-    ] = None,
+    output: Output = None,
+    resume: Resume = None,
+    config: ConfigFile = None,
+    save_config: SaveConfig = None,
     jobs: Jobs = None,
-    format: Format = None,
-    vocab: Vocab = None,
-    min_count: Annotated[int, typer.Option(min=1, help="Drop features with fewer tokens.")] = 1,
-    min_docs: Annotated[int, typer.Option(min=1, help="Drop features in fewer documents.")] = 1,
-    blocks: Annotated[
-        Path | None,
-        _option("--blocks", metavar="FILE", help="A block id per line, in feature order."),
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        _option("--resume", metavar="FIT", help="Go on from this fit of the same data."),
-    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Top features to show.")] = 10,
     as_json: Json = False,
     quiet: Quiet = False,
     force: Force = False,
+    **typed: Any,
 ) -> None:
     """Fit a model to a file of counts or text.
 
@@ -268,42 +83,17 @@ def fit(
       dcomp fit corpus.jsonl --model tree --branching 7 --depth 3 --algorithm collapsed-gibbs
       dcomp fit corpus.jsonl --model structured -k 20 --structure phi --chains 4
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
+      dcomp fit corpus.jsonl -k 50 --model GP --save-config run.toml
+      dcomp fit corpus.jsonl --config run.toml --seed 1 -o again.dcomp
     """
-    source = Source(input, format, vocab, min_count, min_docs, blocks)
-    settings = Settings(
-        k,
-        model,
-        algorithm,
-        alpha,
-        beta,
-        rho,
-        gamma,
-        loadings,
-        exposure,
-        seed,
-        burn_in,
-        start,
-        anneal,
-        chains,
-        draws,
-        draws_of,
-        shrinkage,
-        branching,
-        depth,
-        grow_to,
-        grow_at,
-        structure,
-        leaves,
-        tree,
-    )
-    settings.check(resume)
+    order = Order.of(input, typed, config, resume)
     target = output or resume or default_output(input)
     own = resume is not None and target.exists() and target.samefile(resume)
     check_output(target, force=force or own, inputs=(input,))
-    budget = None if draw_budget == "none" else draw_budget
-    fitted, counts = run_fit(
-        source, settings, resume, max_iter, tol, jobs, draw_budget=budget, show=not quiet
-    )
+    if save_config is not None:
+        check_output(save_config, force=force, inputs=(input,))
+        order.save(save_config)
+    fitted, counts = run_fit(order, jobs, show=not quiet)
     from dcomp.result import save
 
     save(fitted, target)
@@ -313,11 +103,11 @@ def fit(
         print_json({"output": str(target), **as_record(fitted, top)})
     elif not quiet:
         _print(fitted, counts, target, top)
-    if was_interrupted(fitted, chains or 1, max_iter):
+    settings = order.recipe.settings()
+    if was_interrupted(fitted, settings.n_chains, settings.max_iter):
         begun = f" (the best of {len(fitted.chains)} chains begun)" if fitted.chains else ""
         say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
-        settled = (*Settings.__dataclass_fields__, "output", "resume", "force")
-        say(f"to go on: {resume_command(context, target, settled)}")
+        say(f"to go on: {resume_command(context, target, order.to_repeat())}")
         raise typer.Exit(INTERRUPTED)
 
 

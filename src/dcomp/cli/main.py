@@ -19,6 +19,7 @@ from dcomp.cli.demo import demo
 from dcomp.cli.diagnose import diagnose
 from dcomp.cli.evaluate import evaluate
 from dcomp.cli.fit import fit
+from dcomp.cli.flags import Panels
 from dcomp.cli.models import models
 from dcomp.cli.select import select
 from dcomp.cli.transform import transform
@@ -27,7 +28,7 @@ from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (demo, fit, transform, evaluate, diagnose, select, models):
-    app.command()(command)
+    app.command(cls=Panels)(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,16 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dcomp import registry
-from dcomp.inference import ALGORITHMS
-from dcomp.inference.keep import DRAW_BUDGET as DRAW_BUDGET
-from dcomp.inference.keep import KINDS as KINDS
-from dcomp.models import MODELS
+from dcomp.recipe import READING, table
 
-# Names come from the registry, so that no help text promises what is not there.
-MODEL_NAMES = ", ".join(registry.supported()) + " or a name such as lda, gap, ctm, plsa, nmf"
-ALGORITHM_NAMES = ", ".join(ALGORITHMS)
-WITH_EXPOSURE = " and ".join(key for key, model in MODELS.items() if model.has_exposure)
+# What these options share with those of dcomp fit is said once.
+_HELP = {option.name: option.help for option in (table()["exposure"], *READING)}
 
 Input = Annotated[
     Path,
@@ -34,22 +28,19 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="docword, ldac, matrix-market, npz, table, text or jsonl. "
-        "Told from the name and the first lines unless given.",
+        help=_HELP["format"],
     ),
 ]
 Vocab = Annotated[
     Path | None,
-    typer.Option(
-        "--vocab", metavar="FILE", readable=False, help="Names of the features, one per line."
-    ),
+    typer.Option("--vocab", metavar="FILE", readable=False, help=_HELP["vocab"]),
 ]
 Exposure = Annotated[
     str | None,
     typer.Option(
         "--exposure",
         metavar="total",
-        help=f"{WITH_EXPOSURE}: 'total' takes each document's length as its exposure.",
+        help=_HELP["exposure"],
     ),
 ]
 Jobs = Annotated[

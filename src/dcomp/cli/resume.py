@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
 
+# What a resumed fit says anew, or what is said of another file.
+_OTHERS = ("output", "resume", "force", "config", "save_config")
 
-def resume_command(context: typer.Context, target: Path, settled: Collection[str]) -> str:
+
+def resume_command(context: typer.Context, target: Path, again: Mapping[str, Any]) -> str:
     """The user's own command again with --resume, for the shell to read.
 
-    Every option that was typed is repeated, so that none is forgotten, except those in `settled`:
-    what the saved fit brings along, and what only says where it is saved.
+    again: the options of the table to repeat, typed or from a config file, by name. Those that the
+    saved fit brings along are not among them. Every other option that was typed is repeated.
     """
+    from dcomp.recipe import READING, table
+
+    of_table = {*table(), *(option.name for option in READING)}
     arguments, options = [], []
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
-        if name in settled or source is None or source.name != "COMMANDLINE":
+        is_typed = source is not None and source.name == "COMMANDLINE"
+        if name in _OTHERS or not (name in again if name in of_table else is_typed):
             continue
-        value = context.params[name]
+        value = again[name] if name in of_table else context.params[name]
         if parameter.param_type_name == "argument":
             arguments.append(str(value))
         elif isinstance(value, bool):
             options.append(parameter.opts[0])
         else:
-            options += [parameter.opts[0], str(value)]
+            options += [parameter.opts[0], "none" if value is None else str(value)]
     words = [*context.command_path.split(), *arguments, "--resume", str(target), *options]
     return shlex.join(words)

@@ -7,33 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import (
-    Source,
-    check_output,
-    console,
-    one_line_warnings,
-    print_json,
-    say,
-    usual_gamma,
-)
-from dcomp.cli.fitting import number_or_word
-from dcomp.cli.options import (
-    ALGORITHM_NAMES,
-    MODEL_NAMES,
-    Exposure,
-    Force,
-    Format,
-    Input,
-    Jobs,
-    Json,
-    Quiet,
-    Seed,
-    Vocab,
-)
+from dcomp.cli.common import Source, check_output, console, one_line_warnings, print_json, say
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
+from dcomp.models.options import Option
+from dcomp.recipe import READING, table
 
 if TYPE_CHECKING:
     from dcomp.evaluate import Selection
@@ -46,30 +28,22 @@ Ks = Annotated[
 ]
 
 
+def _options() -> tuple[Option, ...]:
+    """What the chains of a selection may be told: the model, its priors, and how long they run."""
+    own = ("model", "algorithm", "loadings", "max_iter", "tol", "random_state")
+    rows = table().values()
+    return tuple(option for option in rows if option.kind == "prior" or option.name in own)
+
+
+@with_options((*_options(), *READING))
 def select(
     input: Input,
     ks: Ks,
-    model: Annotated[
-        str, typer.Option(metavar="NAME", help=f"{MODEL_NAMES}; see dcomp models.")
-    ] = "DM",
-    algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help=f"auto, {ALGORITHM_NAMES}.")
-    ] = "auto",
-    alpha: Annotated[str, typer.Option(help="As for dcomp fit.")] = "auto",
-    beta: Annotated[str, typer.Option(help="As for dcomp fit.")] = "auto",
-    rho: Annotated[str, typer.Option(help="As for dcomp fit.")] = "auto",
-    gamma: Annotated[
-        str | None,
-        typer.Option(help="Number, empirical, or auto.", show_default="0.05; 0.5 with --blocks"),
-    ] = None,
-    exposure: Exposure = None,
     chains: Annotated[
         int,
         typer.Option(min=2, help="Chains of each K; as many parts of the documents are held out."),
     ] = 5,
     starts: Annotated[int, typer.Option(min=1, help="Runs of each chain; the best is kept.")] = 4,
-    max_iter: Annotated[int, typer.Option(min=1, help="Sweeps at most.")] = 200,
-    tol: Annotated[float, typer.Option(min=0, help="Relative change at which a run ends.")] = 1e-4,
     evidence: Annotated[
         str, typer.Option(metavar="WORD", help="auto (where the corpus is small), yes or no.")
     ] = "auto",
@@ -86,18 +60,11 @@ def select(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the table, as .png, .svg or .pdf.")
     ] = None,
-    seed: Seed = 0,
     jobs: Jobs = None,
-    format: Format = None,
-    vocab: Vocab = None,
-    min_count: Annotated[int, typer.Option(min=1, help="Drop features with fewer tokens.")] = 1,
-    min_docs: Annotated[int, typer.Option(min=1, help="Drop features in fewer documents.")] = 1,
-    blocks: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A block id per line, in feature order.")
-    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     force: Force = False,
+    **typed: Any,
 ) -> None:
     """Choose the number of components.
 
@@ -110,7 +77,6 @@ def select(
       dcomp select corpus.jsonl -k 5,10,20,50 --min-docs 5
       dcomp select corpus.jsonl -k 4-10 --keep chains --plot select.png
     """
-    from dcomp import registry
     from dcomp.evaluate import select_components
 
     numbers = read_ks(ks)
@@ -118,30 +84,20 @@ def select(
     if plot is not None:
         check_output(plot, force=force, inputs=(input,))
         _check_picture(plot)
-    counts = Source(input, format, vocab, min_count, min_docs, blocks).read()
-    named = registry.named_model(model)
-    plain_gamma = named.settings.get("gamma", usual_gamma(algorithm, counts.features.n_blocks))
+    counts = Source(input, **said(READING, typed)).read()
+    options = {"gamma": None, **said(_options(), typed)}  # None: as dcomp fit has it
     try:
         with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:
             selection = select_components(
                 counts,
                 numbers,
-                model=model,
-                algorithm=algorithm,
-                alpha=number_or_word(alpha, "auto"),
-                beta=number_or_word(beta, "auto"),
-                rho=number_or_word(rho, "auto"),
-                gamma=number_or_word(gamma, plain_gamma),
-                exposure=exposure,
+                **options,
                 n_chains=chains,
                 n_starts=starts,
-                max_iter=max_iter,
-                tol=tol,
                 with_evidence=wanted,
                 measure=coherence,
                 n_top=top,
                 keep=keep,
-                random_state=seed,
                 n_jobs=jobs,
                 on_progress=show,
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcomp.errors import InvalidParameter
 from dcomp.estimators.dca import DCA
-from dcomp.inference import Laplace
 from dcomp.inference.run import Callback
 
 
@@ -55,6 +54,8 @@ class CTM(DCA):
     array([1., 1., 1., 1.], dtype=float32)
     """
 
+    _fixed: ClassVar[Mapping[str, Any]] = {"model": "LN", "algorithm": "laplace"}
+
     def __init__(
         self,
         n_components: int = 10,
@@ -92,12 +93,6 @@ class CTM(DCA):
         )
         self.shrinkage = shrinkage
         self.learn_loadings = learn_loadings
-
-    def _algorithm(self) -> Laplace:
-        return Laplace(learn_loadings=bool(self.learn_loadings))
-
-    def _priors(self) -> dict[str, Any]:
-        return {"shrinkage": self.shrinkage}
 
     @property
     def correlation_(self) -> npt.NDArray[np.float64]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import announce, progress
@@ -19,6 +18,8 @@ from dcomp.inference import Algorithm
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Model
+from dcomp.recipe import Recipe, table
+from dcomp.recipe.recipe import require_plain
 from dcomp.result import Fit, TopFeatures, Trace, fit
 from dcomp.result.fitting import plan_draws
 
@@ -82,6 +83,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     fit_: Fit
+    _fixed: ClassVar[Mapping[str, Any]] = {}  # options that are no parameters, by name
 
     def __init__(
         self,
@@ -139,70 +141,36 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to counts: scipy sparse, array, frame, Counts, or lists of tokens. y is ignored."""
         counts = self._counts(X, reset=True)
-        max_iter = validation.whole_number("max_iter", self.max_iter, 1)
-        model = self._model(counts)
-        algorithm = validation.resolve_algorithm(
-            self._algorithm(),
-            model,
-            loadings=self.loadings,
-            burn_in=self.burn_in,
-            start=self.start,
-            anneal=self.anneal,
-            max_iter=max_iter,
-            n_draws=self.n_draws,
-            draws_of=self.draws_of,
-        )
-        algorithm = self._finished(algorithm, model)
-        n_chains = validation.whole_number("n_chains", self.n_chains, 1)
+        typed = Recipe.of(**self._given())
+        if "model" not in self._fixed:
+            require_plain(self.model)
+        recipe = typed.resolve(counts)
+        model, settings = recipe.model, recipe.settings
         earlier = getattr(self, "fit_", None) if self.warm_start else None
-        chosen = algorithm if earlier is None else earlier.algorithm
-        plan = plan_draws(counts, model, chosen, max_iter, n_chains, self.draw_budget)
-        announce(self.verbose, plan)
+        algorithm = recipe.algorithm if earlier is None else earlier.algorithm
+        max_iter = settings.max_iter
+        announce(
+            self.verbose,
+            plan_draws(counts, model, algorithm, max_iter, settings.n_chains, settings.draw_budget),
+        )
         label = f"{type(self).__name__} {model.key} K={model.n_components}"
         with progress(self.verbose, max_iter, self.tol, label) as bars:
             self.fit_ = fit(
                 counts,
                 model,
-                algorithm,
-                exposure=self.exposure,
-                max_iter=max_iter,
-                tol=self.tol,
-                n_chains=n_chains,
+                recipe.algorithm,
+                **vars(settings),
                 n_jobs=self.n_jobs,
-                seed=validation.resolve_seed(self.random_state),
                 callbacks=[*bars, *self.callbacks],
-                draw_budget=self.draw_budget,
                 resume=earlier,
             )
         self.n_iter_ = self.fit_.n_sweeps
         return self
 
-    def _model(self, counts: Counts) -> Model:
-        return validation.resolve_model(
-            self.model,
-            counts,
-            self.n_components,
-            alpha=self.alpha,
-            beta=self.beta,
-            rho=self.rho,
-            gamma=self.gamma,
-            algorithm=self._algorithm(),
-            **self._priors(),
-        )
-
-    def _finished(self, algorithm: Algorithm, model: Model) -> Algorithm:
-        """With options that only a cousin has."""
-        return algorithm
-
-    def _algorithm(self) -> str | Algorithm:
-        """As the user named it, or as the model's name says; a cousin knows its own."""
-        if isinstance(self.model, str):
-            return registry.named_model(self.model).algorithm(self.algorithm)
-        return self.algorithm
-
-    def _priors(self) -> dict[str, Any]:
-        """Priors that only a cousin has."""
-        return {}
+    def _given(self) -> dict[str, Any]:
+        """What the parameters say by the names of the table, and what a cousin fixes."""
+        own, options = self.get_params(deep=False), table()
+        return {name: own[name] for name in own if name in options} | dict(self._fixed)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
         """Fit, then the scores of the same documents by `transform`."""
@@ -303,6 +271,8 @@ class LDA(DCA):
     (2, 3)
     """
 
+    _fixed: ClassVar[Mapping[str, Any]] = {"model": "DM"}
+
     def __init__(
         self,
         n_components: int = 10,
@@ -360,6 +330,8 @@ class GaP(DCA):
     >>> GaP(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).components_.shape
     (2, 3)
     """
+
+    _fixed: ClassVar[Mapping[str, Any]] = {"model": "GP"}
 
     def __init__(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.estimators.dca import DCA
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut
-from dcomp.inference import MapEM, MaximumLikelihood, TemperedEM
 from dcomp.inference.least_squares import Factors, factorise, scores_given
 from dcomp.inference.run import Callback
 from dcomp.result import TopFeatures, Trace
@@ -49,6 +48,8 @@ class PLSA(DCA):
     >>> model.components_.sum(axis=1).round(5)
     array([1., 1.], dtype=float32)
     """
+
+    _fixed: ClassVar[Mapping[str, Any]] = {"model": "DM", "alpha": 1.0, "gamma": 1.0}
 
     def __init__(
         self,
@@ -88,10 +89,12 @@ class PLSA(DCA):
         """β of the tempered EM that was chosen; 1 for plain EM."""
         return self.fit_.temper
 
-    def _algorithm(self) -> MapEM | TemperedEM:
+    def _given(self) -> dict[str, Any]:
+        given = super()._given()
         if self.held_out:
-            return TemperedEM(held_out=self.held_out, max_inner=self.max_inner)
-        return MapEM(loadings="map", max_inner=self.max_inner)
+            return given | {"algorithm": "tempered-em"}
+        del given["held_out"]
+        return given | {"algorithm": "map", "loadings": "map"}
 
 
 LOSSES = ("kullback-leibler", "squared")
@@ -154,6 +157,14 @@ class NMF(DCA):
     >>> bool(np.abs(L @ model.components_ - X).max() < 0.1)
     True
     """
+
+    _fixed: ClassVar[Mapping[str, Any]] = {
+        "model": "GP",
+        "algorithm": "ml",
+        "alpha": 1.0,
+        "beta": 0.0,
+        "gamma": 1.0,
+    }
 
     def __init__(
         self,
@@ -275,8 +286,8 @@ class NMF(DCA):
             )
         return solvers[0] if self.solver == "auto" else self.solver
 
-    def _algorithm(self) -> MaximumLikelihood:
-        return MaximumLikelihood(self._solver())
+    def _given(self) -> dict[str, Any]:
+        return super()._given() | {"solver": self._solver()}
 
     def _counts(self, X: Any, reset: bool = False) -> Counts:
         counts = super()._counts(X, reset)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from dcomp import validation
-from dcomp.data import Counts
-from dcomp.errors import UnsupportedCombination
+from dcomp import registry
 from dcomp.estimators.dca import DCA
 from dcomp.evaluate import EdgeStability, Hierarchy, edge_stability
-from dcomp.inference import Algorithm
+from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
-from dcomp.models import Model, Tree
-
-# Of the burn-in. A chain cannot move a topic with all its words to another parent: unless it
-# settles slowly, the tree that it starts with by chance is the one that it ends with.
-ANNEAL = 0.8
+from dcomp.models import Tree
 
 
 class TreeDCA(DCA):
@@ -59,6 +52,8 @@ class TreeDCA(DCA):
     >>> model.tree_.names, model.components_.shape
     (('root', '1', '2'), (3, 5))
     """
+
+    _fixed: ClassVar[Mapping[str, Any]] = {"model": "TM"}
 
     def __init__(
         self,
@@ -141,23 +136,9 @@ class TreeDCA(DCA):
         check_is_fitted(self, "fit_")
         return edge_stability(self.fit_, n_top=n_top)
 
-    def _model(self, counts: Counts) -> Model:
-        if self.tree is not None and self.branching is not None and self.grow_to is None:
-            raise UnsupportedCombination(
-                "branching= beside tree= is for a tree that grows: give grow_to=, or leave it out"
-            )
-        tree = validation.resolve_tree(self.tree, self.branching, self.depth)
-        return validation.resolve_tree_model(
-            tree, counts, a1=self.a1, a2=self.a2, b=self.b, gamma=self.gamma
-        )
-
-    def _finished(self, algorithm: Algorithm, model: Any) -> Algorithm:
-        growth = validation.resolve_growth(
-            model, self.grow_to, self.grow_at, self.branching, a1=self.a1, a2=self.a2, b=self.b
-        )
-        changes: dict[str, Any] = {} if growth is None else {"grow": growth}
-        options: Any = algorithm
-        if self.anneal is None and algorithm.samples and isinstance(self.algorithm, str):
-            changes["anneal"] = int(ANNEAL * options.burn_in)
-        finished: Algorithm = replace(options, **changes)
-        return finished
+    def _given(self) -> dict[str, Any]:
+        given = super()._given()
+        if self.anneal is None and isinstance(self.algorithm, str):
+            name = registry.algorithm_name(self._fixed["model"], self.algorithm)
+            given["anneal"] = "auto" if ALGORITHMS[name].samples else None
+        return given

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from dcomp import validation
-from dcomp.data import Counts
 from dcomp.estimators.dca import DCA
 from dcomp.evaluate import EdgeStability, Hierarchy, edge_stability
 from dcomp.inference import Algorithm, Move
@@ -17,7 +15,7 @@ from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.pairs import PairCounts
 from dcomp.inference.run import Callback
 from dcomp.inference.structure_search import as_moves
-from dcomp.models import Model, Structure
+from dcomp.models import Structure
 
 
 class StructuredDCA(DCA):
@@ -70,6 +68,8 @@ class StructuredDCA(DCA):
     >>> model.transform(X).shape, model.transform_leaves(X).shape
     ((4, 3), (4, 2))
     """
+
+    _fixed: ClassVar[Mapping[str, Any]] = {"model": "ST"}
 
     def __init__(
         self,
@@ -183,35 +183,3 @@ class StructuredDCA(DCA):
         """Which edges the other chains have found too (`dcomp.evaluate.edge_stability`)."""
         check_is_fitted(self, "fit_")
         return edge_stability(self.fit_)
-
-    def _model(self, counts: Counts) -> Model:
-        structure, searches = validation.resolve_structure(
-            self.n_components, self.tree, self.mask, self.upsilon
-        )
-        return validation.resolve_structured_model(
-            structure,
-            counts,
-            kind=self.structure,
-            leaves=self.leaves,
-            upsilon=self.upsilon,
-            # Of nodes that are yet to be found, the search knows it.
-            psi=1.0 if searches and not isinstance(self.psi, str) else self.psi,
-            alpha=self.alpha,
-            beta=self.beta,
-            rho=self.rho,
-            gamma=self.gamma,
-        )
-
-    def _finished(self, algorithm: Algorithm, model: Any) -> Algorithm:
-        given = (self.tree, self.mask, self.upsilon)
-        return validation.resolve_structured_algorithm(
-            algorithm,
-            model,
-            searches=all(value is None for value in given),
-            anneal=isinstance(self.algorithm, str) and self.anneal is None,
-            one_structure=bool(self.n_draws) and self.n_chains > 1,
-            psi=self.psi,
-            search_at=self.search_at,
-            max_nodes=self.max_nodes,
-            score=self.search_score,
-        )

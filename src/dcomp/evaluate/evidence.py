@@ -23,6 +23,8 @@ from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
 from dcomp.models.totals import log_totals
+from dcomp.recipe import Recipe
+from dcomp.recipe.recipe import require_plain
 from dcomp.result.fitting import fit
 
 METHODS = ("annealed", "harmonic")
@@ -74,6 +76,7 @@ def evidence(
     n_chains: int = 16,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    **options: Any,
 ) -> Evidence:
     """log p(w | K, priors): how probable a model makes the counts, parameters integrated out.
 
@@ -94,6 +97,8 @@ def evidence(
     likelihood p(w | z). It needs draws that the posterior hardly ever gives, stays too high
     without them, and always carries a warning.
 
+    options: other priors that the model has, by name.
+
     Hyper-parameters are fixed numbers. Those left at "auto" (as in `dcomp.DCA`) are learned first
     by a collapsed Gibbs fit of the same counts, and the evidence is that of the learned values:
     a comparison of K then counts them as known.
@@ -112,8 +117,10 @@ def evidence(
     counts = as_counts(X) if blocks is None else as_counts(X).with_blocks(blocks)
     if counts.n_tokens == 0:
         raise InvalidCounts("evidence needs documents with tokens; these have none")
+    require_plain(model)
     priors = {"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma}
-    chosen = validation.resolve_model(model, counts, n_components, **priors)
+    recipe = Recipe.of(model=model, n_components=n_components, **priors, **options)
+    chosen = recipe.resolve(counts).model
     chosen.scores.capabilities.require("evidence", chosen.key)
     if not chosen.scores.capabilities.proper:
         raise InvalidParameter("evidence needs a prior of the scores; beta must be positive, got 0")

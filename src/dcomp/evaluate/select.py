@@ -33,6 +33,7 @@ from dcomp.evaluate.plotting import axes_or_new
 from dcomp.evaluate.select_chains import ChainScore, Plan, run_chain
 from dcomp.executors import LocalExecutor
 from dcomp.models.arrays import FloatArray
+from dcomp.recipe import table
 from dcomp.result.tables import top_numbers
 
 # Tokens × components × sweeps × chains that the evidence of one K may take, and of its chains.
@@ -176,6 +177,7 @@ def select_components(
     random_state: Any = 0,
     n_jobs: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> Selection:
     """Choose the number of components among `ks`.
 
@@ -188,7 +190,8 @@ def select_components(
     that a selection that was stopped goes on.
     n_jobs: chains at a time; None for all cores. The answer does not depend on it.
     on_progress: called with the number of chains done, and of all.
-    The other parameters are those of `dcomp.DCA`.
+    The other parameters are those of `dcomp.DCA`; options: what else the model and the algorithm
+    take, by name.
 
     >>> from dcomp.models import DirichletMultinomial
     >>> truth = DirichletMultinomial.build(2, alpha=0.1, gamma=0.1)
@@ -203,7 +206,7 @@ def select_components(
         exposure,
         model=model,
         algorithm=algorithm,
-        priors={"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma},
+        priors={"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma, **options},
         n_chains=validation.whole_number("n_chains", n_chains, 2),
         n_starts=validation.whole_number("n_starts", n_starts, 1),
         max_iter=validation.whole_number("max_iter", max_iter, 1),
@@ -324,7 +327,7 @@ def _evidences(
     """The annealed evidence of each K, where it is wanted and can be had; else why not."""
     if wanted is False:
         return {}, ()
-    smallest = validation.resolve_model(plan.model, plan.counts, numbers[0], **plan.priors)
+    smallest = plan.recipe(numbers[0]).resolve(plan.counts).model
     if not smallest.scores.capabilities.evidence:
         return {}, (f"Model {plan.model} has no evidence by annealing.",)
     if not plan.has_priors:
@@ -335,13 +338,15 @@ def _evidences(
         sweeps = dict.fromkeys(numbers, _MOST_SWEEPS)
     elif min(sweeps.values()) < _FEWEST_SWEEPS:
         return {}, ("The corpus is too large for a quick estimate of the evidence.",)
+    options = table()
+    priors = {k: v for k, v in plan.priors.items() if options[k].kind == "prior"}
     found = {
         K: evidence(
             plan.counts,
             K,
             model=plan.model,
             exposure=plan.exposure,
-            **plan.priors,
+            **priors,
             n_sweeps=min(sweeps[K], _MOST_SWEEPS),
             n_chains=EVIDENCE_CHAINS,
             random_state=plan.seed,

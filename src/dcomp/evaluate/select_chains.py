@@ -14,13 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dcomp import registry, validation
+from dcomp import registry
 from dcomp.data import Counts
 from dcomp.errors import ConvergenceWarning, InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.heldout import completion
-from dcomp.inference import Algorithm
+from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
+from dcomp.models.options import usual_gamma
+from dcomp.recipe import Recipe
+from dcomp.recipe.recipe import require_plain
 from dcomp.result import fit
 from dcomp.result.atomic import atomic_write
 from dcomp.result.fitting import chain_seeds
@@ -51,6 +54,7 @@ class Plan:
         """Checked before anything runs."""
         if not isinstance(model, str):
             raise InvalidParameter(f"model must be a name here; got {type(model).__name__}")
+        require_plain(model)
         named = registry.named_model(model)
         registry.algorithm_name(named.key, algorithm)
         how = named.algorithm(algorithm)
@@ -58,7 +62,10 @@ class Plan:
             how = registry.algorithm_name(named.key)
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)
-        rest["priors"] = named.priors(**rest["priors"])
+        priors = named.priors(**{k: v for k, v in rest["priors"].items() if v is not None})
+        estimates = (ALGORITHMS[how] if isinstance(how, str) else how).estimates
+        priors.setdefault("gamma", usual_gamma(estimates, counts.features.n_blocks))
+        rest["priors"] = priors
         plan = cls(counts, exposure, named.key, how, **rest)
         if counts.n_docs < 2 * plan.n_chains:
             raise InvalidCounts(
@@ -75,7 +82,8 @@ class Plan:
     def has_priors(self) -> bool:
         """Whether there is something for an evidence to integrate over."""
         # An algorithm that is more than its name comes with plsa or nmf.
-        return isinstance(self.algorithm, str) and self.algorithm not in ("ml", "tempered-em")
+        name = self.algorithm
+        return isinstance(name, str) and ALGORITHMS[name].estimates != "likelihood"
 
     @cached_property
     def parts(self) -> list[Numbers]:
@@ -94,6 +102,16 @@ class Plan:
         }
         text = json.dumps([self.counts.fingerprint(), words], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def recipe(self, n_components: int) -> Recipe:
+        """How the chains of one K are fitted."""
+        return Recipe.of(
+            model=self.model,
+            algorithm=self.algorithm,
+            n_components=n_components,
+            max_iter=self.max_iter,
+            **self.priors,
+        )
 
     def exposure_of(self, documents: Numbers) -> Any:
         """Of some documents."""
@@ -127,14 +145,13 @@ def _fit_and_score(plan: Plan, K: int, chain: int) -> ChainScore:
     held = plan.parts[chain]
     others = np.setdiff1d(np.arange(plan.counts.n_docs), held)
     train, test = plan.counts.rows(others), plan.counts.rows(held)
-    model = validation.resolve_model(plan.model, train, K, algorithm=plan.algorithm, **plan.priors)
-    algorithm = validation.resolve_algorithm(plan.algorithm, model, max_iter=plan.max_iter)
+    recipe = plan.recipe(K).resolve(train)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table has a column for it
         fitted = fit(
             train,
-            model,
-            algorithm,
+            recipe.model,
+            recipe.algorithm,
             exposure=plan.exposure_of(others),
             max_iter=plan.max_iter,
             tol=plan.tol,
@@ -148,7 +165,7 @@ def _fit_and_score(plan: Plan, K: int, chain: int) -> ChainScore:
         scored.per_document,
         scored.tokens,
         np.asarray(fitted.Theta, dtype=np.float32),
-        float("nan") if algorithm.samples else float(fitted.converged),
+        float("nan") if recipe.algorithm.samples else float(fitted.converged),
     )
 
 

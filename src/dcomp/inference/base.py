@@ -7,16 +7,18 @@ subclass of `Carried`, a subclass of `Info`."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.keep import Keep
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.models.options import Occasion, Option, whole_number
 
 FloatingArray = npt.NDArray[np.floating[Any]]
 
@@ -155,6 +157,11 @@ class Algorithm(Protocol):
     has_schedule: ClassVar[bool]  # knows by itself when it is over, by `is_done`
     assigns_tokens: ClassVar[bool]  # gives every token a component of its own
     must_carry: ClassVar[bool]  # whether every state has something of the carried type
+    options: ClassVar[tuple[Option, ...]]  # what users may say of it
+
+    def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
+        """Itself with the options that were typed, all of them its own."""
+        ...
 
     @property
     def min_sweeps(self) -> int:
@@ -245,7 +252,27 @@ class Strategy:
     has_schedule: ClassVar[bool] = False
     assigns_tokens: ClassVar[bool] = False
     must_carry: ClassVar[bool] = True
+    options: ClassVar[tuple[Option, ...]] = ()
     name: ClassVar[str]
+
+    def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
+        """Itself with the options that were typed, and with what the model wishes."""
+        return self._changed(given, self.adding(occasion))
+
+    def adding(
+        self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
+    ) -> Adds | None:
+        """The step that adds components where the model wishes for one; here there is none."""
+        if occasion.wishes.growth is not None or occasion.wishes.search is not None:
+            raise UnsupportedCombination(
+                f"{self.name} cannot add components in the middle of a fit"
+            )
+        return None
+
+    def _changed(self, changes: Mapping[str, Any], adds: Adds | None) -> Self:
+        options: Any = self
+        changed: Self = replace(options, **changes, **({} if adds is None else {"grow": adds}))
+        return changed
 
     def stored(self) -> dict[str, Any]:
         """What a file says of it; `restored` is the way back."""
@@ -299,6 +326,12 @@ class Climber(Strategy):
         return np.dtype(self.dtype)
 
 
+# Of the sweeps before recording, or before a search: annealed where a chain should settle slowly. A
+# chain of a tree cannot move a topic with all its words to another parent: unless it settles
+# slowly, the tree that it starts with by chance is the one that it ends with.
+SETTLE = 0.8
+
+
 class Sampler(Strategy):
     """An algorithm that draws, and whose record is in single precision."""
 
@@ -320,3 +353,30 @@ class Sampler(Strategy):
     def precision(self) -> np.dtype[Any]:
         """Single."""
         return np.dtype(np.float32)
+
+    def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
+        """With half of the sweeps to burn in unless it says otherwise, and the draws to keep."""
+        changes = dict(given)
+        n_draws = changes.pop("n_draws", 0)
+        kinds = changes.pop("draws_of", Keep().of)
+        burn_in = self._burn_in(given, occasion)
+        adds = self.adding(occasion, burn_in, n_draws)
+        if occasion.named and occasion.wishes.settle:
+            changes.setdefault("anneal", "auto")
+        if changes.get("anneal") == "auto":
+            is_search = adds is not None and occasion.wishes.search is not None
+            changes["anneal"] = int(SETTLE * (adds.at if is_search and adds else burn_in))
+        if n_draws:
+            changes["keep"] = Keep.spread(n_draws, occasion.max_iter - burn_in, kinds)
+        return self._changed({**changes, "burn_in": burn_in}, adds)
+
+    def _burn_in(self, given: Mapping[str, Any], occasion: Occasion) -> int:
+        if "burn_in" not in given:
+            return occasion.max_iter // 2 if occasion.named else self.burn_in
+        burn_in = whole_number("burn_in", given["burn_in"], 0)
+        if burn_in >= occasion.max_iter:
+            raise InvalidParameter(
+                f"burn_in must be below max_iter = {occasion.max_iter}, to leave sweeps to record; "
+                f"got {burn_in}"
+            )
+        return burn_in

@@ -16,20 +16,22 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.errors import UnsupportedCombination
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Carried, Draw, Info, Sampler, Schedule, State
 from dcomp.inference.draws import draw_given_counts
 from dcomp.inference.gibbs import check_schedule
-from dcomp.inference.growth import Growth, check_growth, grow_tokens, is_due
+from dcomp.inference.growth import Growth, check_growth, grow_tokens, is_due, wished_growth
 from dcomp.inference.keep import Keep
+from dcomp.inference.options import OF_SAMPLERS
 from dcomp.inference.pairs import PairCounts
 from dcomp.inference.sampler_start import check_start, heated
 from dcomp.inference.sampling import empty_record
-from dcomp.inference.structure_search import StructureSearch, search_tokens
+from dcomp.inference.structure_search import StructureSearch, search_tokens, wished_search
 from dcomp.inference.token_samplers import Tokens, token_family
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import large_array, read_only
+from dcomp.models.options import Occasion, Option
 
 SMALL = 100_000  # tokens
 # Parts of documents and of features by number of tokens: more of them let more threads help, and
@@ -67,6 +69,7 @@ class CollapsedGibbs(Sampler):
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
+    options: ClassVar[tuple[Option, ...]] = OF_SAMPLERS
     assigns_tokens: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -82,6 +85,19 @@ class CollapsedGibbs(Sampler):
         if grow is not None:
             adds = StructureSearch.restored(grow) if "max_nodes" in grow else Growth(**grow)
         return cls(**{**options, "keep": Keep.restored(options.get("keep")), "grow": adds})
+
+    def adding(
+        self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
+    ) -> Growth | StructureSearch | None:
+        """A tree may grow, a structure be found."""
+        if occasion.wishes.search is None:
+            return wished_growth(occasion.wishes)
+        if n_draws and occasion.n_chains > 1:
+            raise InvalidParameter(
+                "draws of several chains need one structure, and a search finds one for each "
+                "chain: give tree=, mask= or n_chains=1, or leave out n_draws"
+            )
+        return wished_search(occasion.wishes, self.burn_in if burn_in is None else burn_in)
 
     @property
     def schedule(self) -> Schedule:

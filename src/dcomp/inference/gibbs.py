@@ -19,15 +19,17 @@ from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.base import Draw, Info, Recorded, Sampler, Schedule, State
 from dcomp.inference.draws import hyper_parameters, plain_loadings
-from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due
+from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due, wished_growth
 from dcomp.inference.keep import Keep
 from dcomp.inference.mean_field import with_learned
+from dcomp.inference.options import OF_SAMPLERS
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import add_means, empty_record
 from dcomp.inference.start import generator
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, column_totals, large_array, read_only
 from dcomp.models.base import moment_scores
+from dcomp.models.options import Occasion, Option
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Gibbs(Sampler):
 
     name: ClassVar[str] = "gibbs"
     objective_name: ClassVar[str] = "log joint"
+    options: ClassVar[tuple[Option, ...]] = OF_SAMPLERS
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
@@ -70,6 +73,12 @@ class Gibbs(Sampler):
         grow = options.get("grow")
         parts: dict[str, Any] = {"keep": Keep.restored(options.get("keep"))}
         return cls(**{**options, **parts, "grow": None if grow is None else Growth(**grow)})
+
+    def adding(
+        self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
+    ) -> Growth | None:
+        """A tree may grow."""
+        return wished_growth(occasion.wishes)
 
     @property
     def schedule(self) -> Schedule:

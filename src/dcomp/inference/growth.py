@@ -19,6 +19,7 @@ from dcomp.inference.base import State
 from dcomp.inference.start import generator
 from dcomp.models import Model
 from dcomp.models.arrays import read_only
+from dcomp.models.options import Wishes
 from dcomp.models.tree import STOP
 
 
@@ -67,6 +68,15 @@ class Growth:
             out[int(node)] = n_new
             left -= n_new
         return dict(sorted(out.items()))
+
+
+def wished_growth(wishes: Wishes) -> Growth | None:
+    """The growth that a model wishes for.
+
+    >>> wished_growth(Wishes({"at": 5, "to": 9})).to
+    9
+    """
+    return None if wishes.growth is None else Growth(**wishes.growth)
 
 
 def check_growth(growth: Any, burn_in: int | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,21 @@ class Keep:
         if entry is None:
             return cls()
         return cls(**{**entry, "of": tuple(map(str, entry["of"]))})
+
+    @classmethod
+    def spread(cls, n_draws: int, recorded: int, kinds: str | Sequence[str]) -> Keep:
+        """So many of the sweeps that are recorded; kinds as a sequence or with commas between.
+
+        >>> Keep.spread(5, 20, "scores, loadings")
+        Keep(n=5, every=20, of=('scores', 'loadings'))
+        """
+        if n_draws > recorded:
+            raise InvalidParameter(
+                f"n_draws must be at most the sweeps after burn_in, of which there are "
+                f"{max(recorded, 0)}; got {n_draws} (raise max_iter or lower burn_in)"
+            )
+        words = kinds.split(",") if isinstance(kinds, str) else kinds
+        return cls(n_draws, recorded, tuple(str(word).strip() for word in words))
 
     def count(self, recorded: int) -> int:
         """Draws kept of so many recorded sweeps.

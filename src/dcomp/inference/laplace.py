@@ -19,9 +19,11 @@ from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Algorithm, Carried, Climber, FloatingArray, Info, State
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
+from dcomp.inference.options import LEARN_LOADINGS, LOADINGS, MAX_INNER, START
 from dcomp.inference.start import seeded_state
 from dcomp.models import DirichletMultinomial, DirichletScores, Model, Observations
 from dcomp.models.arrays import FloatArray, column_totals, read_only
+from dcomp.models.options import Option
 
 # Sweeps of the Dirichlet model before a fit: for mean field its gentle phase and a little more, for
 # the sampler with as many recorded as burnt in.
@@ -54,6 +56,7 @@ class Laplace(Climber):
 
     name: ClassVar[str] = "laplace"
     objective_name: ClassVar[str] = "Laplace objective"
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START, LEARN_LOADINGS)
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:

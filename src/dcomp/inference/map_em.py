@@ -22,9 +22,11 @@ from dcomp.inference.mean_field import (
     finite_objective,
     with_learned,
 )
+from dcomp.inference.options import LOADINGS, MAX_INNER
 from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
+from dcomp.models.options import Option
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class MapEM(Climber):
     objective_name: ClassVar[str] = "log posterior"
     mode: ClassVar[str] = "maximise"
     estimates: ClassVar[str] = "mode"
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER)
 
     def __post_init__(self) -> None:
         if self.loadings not in ("mean", "map"):

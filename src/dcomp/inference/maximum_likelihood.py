@@ -19,9 +19,11 @@ from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombinat
 from dcomp.executors import Executor
 from dcomp.inference.base import Carried, Climber, FloatingArray, Info, State
 from dcomp.inference.map_em import check_flat
+from dcomp.inference.options import SOLVER
 from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
+from dcomp.models.options import Option
 
 SOLVERS = ("coordinate-descent", "multiplicative")
 # How far to carry a step on: at first, at most, and what a success or a failure makes of it (after
@@ -51,6 +53,7 @@ class MaximumLikelihood(Climber):
     objective_name: ClassVar[str] = "log likelihood"
     mode: ClassVar[str] = "maximise"  # of a new document, too
     estimates: ClassVar[str] = "likelihood"
+    options: ClassVar[tuple[Option, ...]] = (SOLVER,)
     must_carry: ClassVar[bool] = False  # multiplicative updates carry nothing on
 
     def __post_init__(self) -> None:

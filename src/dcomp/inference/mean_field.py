@@ -26,11 +26,13 @@ from dcomp.inference.base import (
     State,
     SufficientStats,
 )
-from dcomp.inference.growth import Growth, grow_counts, is_due
+from dcomp.inference.growth import Growth, grow_counts, is_due, wished_growth
+from dcomp.inference.options import LOADINGS, MAX_INNER
 from dcomp.inference.start import even_c, seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.base import moment_scores
+from dcomp.models.options import Occasion, Option
 from dcomp.models.prior import learned_values
 
 TREATMENTS = ("mean", "map", "vb")
@@ -61,6 +63,7 @@ class MeanField(Climber):
 
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER)
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:
@@ -118,6 +121,12 @@ class MeanField(Climber):
             state, model=model, c=c_new, n=read_only(stats.n), sweep=state.sweep + 1
         )
         return new_state, info
+
+    def adding(
+        self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
+    ) -> Growth | None:
+        """A tree may grow."""
+        return wished_growth(occasion.wishes)
 
     @property
     def treatment(self) -> str:

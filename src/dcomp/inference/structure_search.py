@@ -19,10 +19,12 @@ from dcomp.data import Counts
 from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
 from dcomp.inference.base import State
 from dcomp.inference.climb import SCORES, Climbed, Move, climb
+from dcomp.inference.growth import check_growth
 from dcomp.inference.pairs import PairCounts
 from dcomp.inference.start import generator
 from dcomp.models import Structure
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.options import Wishes
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,19 @@ class StructureSearch:
         """Nodes that there may be in the end."""
         most = 2 * n_leaves - 1
         return most if self.max_nodes is None else min(self.max_nodes, most)
+
+
+def wished_search(wishes: Wishes, burn_in: int) -> StructureSearch | None:
+    """The search that a model wishes for: half way through the burn-in unless it says when.
+
+    >>> wished_search(Wishes(search={"psi": 1.0}), burn_in=20).at
+    10
+    """
+    if wishes.search is None:
+        return None
+    search = StructureSearch(**{"at": max(burn_in // 2, 1), **wishes.search})
+    check_growth(search, burn_in)
+    return search
 
 
 def search_tokens(

@@ -24,9 +24,11 @@ from dcomp.executors import Executor
 from dcomp.inference.base import Carried, Climber, FloatingArray, Info, State
 from dcomp.inference.map_em import check_flat, check_modes
 from dcomp.inference.mean_field import Allocation, Weights, allocate, finite_objective
+from dcomp.inference.options import HELD_OUT, MAX_INNER
 from dcomp.inference.start import seeded_state
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
+from dcomp.models.options import Option
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class TemperedEM(Climber):
     mode: ClassVar[str] = "maximise"
     estimates: ClassVar[str] = "likelihood"
     has_schedule: ClassVar[bool] = True
+    options: ClassVar[tuple[Option, ...]] = (HELD_OUT, MAX_INNER)
 
     def __post_init__(self) -> None:
         for name in ("held_out", "cooling"):

@@ -12,6 +12,7 @@ from dcomp.data import Counts, FeatureSpace
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.observations import Observations
+from dcomp.models.options import Option, Request, Wishes
 from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots
 
 
@@ -79,6 +80,8 @@ class Model(Protocol):
 
     key: ClassVar[str]
     long_name: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]]  # what users may say of it
+    estimator: ClassVar[str]  # the one that has parameters for all that makes it up
 
     @property
     def has_exposure(self) -> bool: ...
@@ -90,6 +93,15 @@ class Model(Protocol):
     def n_components(self) -> int: ...
     @property
     def leaf_model(self) -> Model | None: ...
+
+    @classmethod
+    def resolve(cls, request: Request) -> Model:
+        """The model from what was typed."""
+        ...
+
+    def wishes(self, request: Request) -> Wishes:
+        """What it asks of an algorithm beside what users say."""
+        ...
 
     def with_scores(self, **changes: Any) -> Self:
         """The same model with other hyper-parameters of the scores."""

@@ -22,9 +22,10 @@ from dcomp.models.arrays import (
     read_only,
     stored_vector,
 )
-from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
+from dcomp.models.gamma_poisson import GammaPoisson, GammaScores, gamma_priors
 from dcomp.models.learning import RHO_CAP
 from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.options import ALPHA, BETA, RHO, Option, Request, is_word
 from dcomp.models.prior import Capabilities, Parameter, Slots, TokenWeights, share_below
 
 _CAPABILITIES = Capabilities(
@@ -245,6 +246,7 @@ class ConditionalGammaPoisson(GammaPoisson):
     key: ClassVar[str] = "CGP"
     long_name: ClassVar[str] = "conditional-gamma-poisson"
     scores_type: ClassVar[type[GammaScores]] = ConditionalGammaScores
+    options: ClassVar[tuple[Option, ...]] = (ALPHA, BETA, RHO)
 
     @classmethod
     def build(
@@ -252,6 +254,16 @@ class ConditionalGammaPoisson(GammaPoisson):
     ) -> ConditionalGammaPoisson:
         """The model from plain numbers: alpha, beta, rho and what of them is learned."""
         return cls(ConditionalGammaScores.build(n_components, **scores), DirichletLoadings(gamma))
+
+    @classmethod
+    def resolve(cls, request: Request) -> ConditionalGammaPoisson:
+        """The model from what was typed."""
+        K, rho = request.components(), request.get("rho", "auto")
+        learn_rho = is_word("rho", rho, RHO.words) == "auto"
+        scores = ConditionalGammaScores.build(
+            K, rho=0.5 if learn_rho else rho, learn_rho=learn_rho, **gamma_priors(request, K)
+        )
+        return cls(scores, request.loadings())
 
     def without_zeros(self) -> GammaPoisson:
         """GP with the same α and β."""

@@ -24,6 +24,7 @@ from dcomp.models.arrays import (
 from dcomp.models.learning import check_shape_of_mode, dirichlet_alpha, polya_alpha
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
+from dcomp.models.options import ALPHA, Option, Request
 from dcomp.models.prior import (
     Capabilities,
     Parameter,
@@ -239,6 +240,7 @@ class DirichletMultinomial(MultinomialModel):
     key: ClassVar[str] = "DM"
     long_name: ClassVar[str] = "dirichlet-multinomial"
     scores_type: ClassVar[type[DirichletScores]] = DirichletScores
+    options: ClassVar[tuple[Option, ...]] = (ALPHA,)
 
     @classmethod
     def build(
@@ -252,3 +254,10 @@ class DirichletMultinomial(MultinomialModel):
         """The model from plain numbers."""
         scores = DirichletScores.build(n_components, alpha, learn_alpha=learn_alpha)
         return cls(scores, DirichletLoadings(gamma))
+
+    @classmethod
+    def resolve(cls, request: Request) -> DirichletMultinomial:
+        """The model from what was typed."""
+        K = request.components()
+        alpha, learn_alpha = request.alpha(K)
+        return cls(DirichletScores.build(K, alpha, learn_alpha=learn_alpha), request.loadings())

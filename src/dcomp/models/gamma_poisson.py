@@ -24,6 +24,7 @@ from dcomp.models.learning import (
     gamma_parameters,
 )
 from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.options import ALPHA, BETA, Option, Request
 from dcomp.models.poisson import PoissonModel
 from dcomp.models.prior import (
     Capabilities,
@@ -291,6 +292,7 @@ class GammaPoisson(PoissonModel):
     key: ClassVar[str] = "GP"
     long_name: ClassVar[str] = "gamma-poisson"
     scores_type: ClassVar[type[GammaScores]] = GammaScores
+    options: ClassVar[tuple[Option, ...]] = (ALPHA, BETA)
 
     @classmethod
     def build(
@@ -308,3 +310,16 @@ class GammaPoisson(PoissonModel):
             n_components, alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta
         )
         return cls(scores, DirichletLoadings(gamma))
+
+    @classmethod
+    def resolve(cls, request: Request) -> GammaPoisson:
+        """The model from what was typed."""
+        K = request.components()
+        return cls(GammaScores.build(K, **gamma_priors(request, K)), request.loadings())
+
+
+def gamma_priors(request: Request, n_components: int) -> dict[str, Any]:
+    """α and β from what was typed, and whether they are learned."""
+    alpha, learn_alpha = request.alpha(n_components)
+    beta, learn_beta = request.beta(n_components, alpha)
+    return {"alpha": alpha, "beta": beta, "learn_alpha": learn_alpha, "learn_beta": learn_beta}

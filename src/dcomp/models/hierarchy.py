@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import read_only
+from dcomp.models.options import Request
 
 IntArray = npt.NDArray[np.int32]
 ROOT = "root"
+BRANCHES, LEVELS = 7, 3  # BJ04 §4 and §5, unless given
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Tree:
         return cls.from_parents(parents)
 
     @classmethod
-    def complete(cls, n_nodes: int, branching: int = 7) -> Tree:
+    def complete(cls, n_nodes: int, branching: int = BRANCHES) -> Tree:
         """So many nodes, filled level by level with `branching` children each.
 
         >>> Tree.complete(57) == Tree.regular(7, 3), Tree.complete(5, 2).parents
@@ -216,6 +218,41 @@ class Tree:
 
         add(0, "", "")
         return "\n".join(lines)
+
+
+def typed_tree(tree: Any, branching: int | None = None, depth: int | None = None) -> Tree:
+    """A tree as users type it: from branching and depth, or from a Tree, a list of parents, or
+    nested names.
+
+    >>> typed_tree([-1, 0, 0]).n_nodes, typed_tree(None, 2).n_nodes
+    (3, 7)
+    """
+    if tree is None:
+        return Tree.regular(
+            BRANCHES if branching is None else branching, LEVELS if depth is None else depth
+        )
+    if depth is not None:
+        raise InvalidParameter("a tree has its own depth: give tree= or depth=, not both")
+    if isinstance(tree, Tree):
+        return tree
+    if isinstance(tree, str):
+        raise InvalidParameter(
+            f"tree must be a Tree, a list of parents or nested names; got {tree!r}"
+        )
+    if isinstance(tree, Mapping):
+        return Tree.from_names(tree)
+    entries = list(tree)
+    is_names = bool(entries) and isinstance(entries[0], str)
+    return Tree.from_names(entries) if is_names else Tree.from_parents(entries)
+
+
+def check_one_size(request: Request, *names: str) -> None:
+    """An error where two of these options say how many nodes there are."""
+    given = [name for name in names if request.get(name) is not None]
+    if len(given) > 1:
+        raise InvalidParameter(
+            f"{given[0]}= and {given[1]}= both say how many nodes there are: give one"
+        )
 
 
 def _whole(parent: Any, node: int) -> int:

@@ -7,6 +7,7 @@ softmax(η), so that one direction of η is free: η is centred here, Σ_k η_k 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray, equal_fields, read_only, stored_vector
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
+from dcomp.models.options import Option, Request, is_word
 from dcomp.models.prior import Capabilities, Parameter, Slots, learned_names
 
 # Variances along the principal axes of Σ0 are kept in here.
@@ -298,6 +300,32 @@ def _covariance(Sigma0: npt.ArrayLike, K: int) -> FloatArray:
     return value
 
 
+SHRINKAGE = Option(
+    "shrinkage",
+    "prior",
+    "how far correlations are drawn to none: a number from 0 to 1, or auto.",
+    default=0.0,
+    words=("auto",),
+)
+
+
+def resolve_shrinkage(shrinkage: Any) -> float | None:
+    """How far Σ0 is drawn to independent components: a number from 0 to 1, None for 0, or "auto",
+    which the scores hold as None.
+
+    >>> resolve_shrinkage("auto"), resolve_shrinkage(None), resolve_shrinkage(1)
+    (None, 0.0, 1.0)
+    """
+    if is_word("shrinkage", shrinkage, SHRINKAGE.words) == "auto":
+        return None
+    is_number = isinstance(shrinkage, numbers.Real) and not isinstance(shrinkage, bool)
+    if shrinkage is not None and not (is_number and 0 <= shrinkage <= 1):
+        raise InvalidParameter(
+            f"shrinkage must be 'auto' or a number from 0 to 1; got {shrinkage!r}"
+        )
+    return 0.0 if shrinkage is None else float(shrinkage)
+
+
 @dataclass(frozen=True)
 class LogisticNormal(MultinomialModel):
     """η ~ N(μ0, Σ0), m = softmax(η), w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): B18 (7.2)–(7.4).
@@ -313,6 +341,7 @@ class LogisticNormal(MultinomialModel):
     key: ClassVar[str] = "LN"
     long_name: ClassVar[str] = "logistic-normal"
     scores_type: ClassVar[type[LogisticNormalScores]] = LogisticNormalScores
+    options: ClassVar[tuple[Option, ...]] = (SHRINKAGE,)
 
     @classmethod
     def build(
@@ -320,3 +349,14 @@ class LogisticNormal(MultinomialModel):
     ) -> LogisticNormal:
         """The model from plain numbers: mu0, Sigma0, shrinkage and what is learned."""
         return cls(LogisticNormalScores.build(n_components, **scores), DirichletLoadings(gamma))
+
+    @classmethod
+    def resolve(cls, request: Request) -> LogisticNormal:
+        """The model from what was typed: μ0 and Σ0 are learned."""
+        scores = LogisticNormalScores.build(
+            request.components(),
+            learn_mu0=True,
+            learn_Sigma0=True,
+            shrinkage=resolve_shrinkage(request.get("shrinkage")),
+        )
+        return cls(scores, request.loadings())

@@ -16,6 +16,7 @@ from dcomp.data import Counts, FeatureSpace
 from dcomp.models.arrays import FloatArray
 from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
 from dcomp.models.observations import Observations
+from dcomp.models.options import Option, Request, Wishes
 from dcomp.models.words import draw_words, word_log_likelihood
 
 
@@ -33,6 +34,8 @@ class MultinomialModel:
     long_name: ClassVar[str]
     scores_type: ClassVar[Any]
     has_exposure: ClassVar[bool] = False
+    options: ClassVar[tuple[Option, ...]] = ()  # what users may say of it
+    estimator: ClassVar[str] = "DCA"  # the one that has parameters for all that makes it up
 
     @property
     def n_components(self) -> int:
@@ -42,6 +45,10 @@ class MultinomialModel:
     @property
     def leaf_model(self) -> None:
         """Components are no nodes with leaves below them."""
+
+    def wishes(self, request: Request) -> Wishes:
+        """What it asks of an algorithm beside what users say: nothing."""
+        return Wishes()
 
     def with_scores(self, **changes: Any) -> Self:
         """The same model with other hyper-parameters of the scores."""

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import equal_fields, read_only
-from dcomp.models.hierarchy import IntArray, Tree
+from dcomp.models.hierarchy import IntArray, Tree, typed_tree
 
 MOST_PAIRS = 1 << 16  # a token's pair is a number of 16 bits
 
@@ -264,6 +264,47 @@ class Structure:
         for top in (h for h, parent in enumerate(self.parents) if parent < 0):
             lines.extend(_branches(self.children, shown, top, "", ""))
         return "\n".join(lines)
+
+
+def typed_structure(
+    n_leaves: int | None, tree: Any = None, mask: Any = None, upsilon: Any = None
+) -> Structure | None:
+    """A structure as users type it: from a tree, from a mask, or from a given Υ (leaves × nodes);
+    None where nothing says what it is.
+
+    >>> typed_structure(None, tree=[-1, 0, 0]).n_leaves
+    2
+    """
+    named = {"tree": tree, "mask": mask, "upsilon": upsilon}
+    given = [name for name, value in named.items() if value is not None]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise InvalidParameter(
+            f"{given[0]}= and {given[1]}= both say what the structure is: give one"
+        )
+    if tree is not None:
+        structure = tree if isinstance(tree, Structure) else _from_tree(tree)
+    else:
+        structure = Structure.from_mask(mask if upsilon is None else upsilon)
+    if n_leaves is not None and n_leaves != structure.n_leaves:
+        raise InvalidParameter(
+            f"n_components is the number of leaves, of which {given[0]}= has {structure.n_leaves}; "
+            f"got {n_leaves}"
+        )
+    return structure
+
+
+def _from_tree(tree: Any) -> Structure:
+    """Parents may have several at the top; everything else is as for a tree of components."""
+    is_parents = (
+        not isinstance(tree, str)
+        and not hasattr(tree, "parents")
+        and all(parent is None or isinstance(parent, int | np.integer) for parent in tree)
+    )
+    if is_parents:
+        return Structure.from_parents(list(tree))
+    return Structure.from_tree(typed_tree(tree))
 
 
 def _branches(

@@ -20,15 +20,29 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts, FeatureSpace
-from dcomp.errors import UnsupportedCombination
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import FloatArray, equal_fields
 from dcomp.models.conditional_gamma_poisson import ConditionalGammaPoisson, ConditionalGammaScores
 from dcomp.models.dirichlet_multinomial import DirichletMultinomial, DirichletScores
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores
+from dcomp.models.hierarchy import check_one_size, typed_tree
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.observations import Observations
+from dcomp.models.options import (
+    ALPHA,
+    BETA,
+    BRANCHING,
+    DEPTH,
+    RHO,
+    TREE,
+    Option,
+    Request,
+    Wishes,
+    is_word,
+    whole_number,
+)
 from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots, learned_names
-from dcomp.models.structure import Structure
+from dcomp.models.structure import Structure, typed_structure
 from dcomp.models.structure_rows import (
     DirichletRows,
     FixedRows,
@@ -263,6 +277,108 @@ def _leaf_model(leaves: LeafScores) -> Any:
     return next(model for model in LEAF_MODELS.values() if model.scores_type is type(leaves))
 
 
+PSI = Option(
+    "psi",
+    "prior",
+    "of the nodes above a leaf: a number, a pair for phi, or auto.",
+    default="auto",
+    words=("auto",),
+)
+_STRUCTURE = (
+    Option(
+        "structure",
+        "word",
+        "shared, phi, document or document-phi. Without a tree, mask or upsilon the nodes above "
+        "the leaves are searched for.",
+        default="shared",
+        metavar="NAME",
+        panel="Hierarchies",
+    ),
+    Option(
+        "leaves",
+        "model",
+        f"scores of leaves, {', '.join(LEAF_MODELS)}.",
+        default="DM",
+        metavar="NAME",
+        panel="Hierarchies",
+    ),
+)
+_GIVEN = (
+    Option("mask", "file", "leaves × nodes, not 0 where allowed, as JSON.", panel="Hierarchies"),
+    Option("upsilon", "file", "Υ itself, leaves × nodes, as JSON.", panel="Hierarchies"),
+)
+_SEARCH = (
+    Option(
+        "search_at",
+        "whole",
+        "sweeps before the search.",
+        least=1,
+        shown="half of the burn-in",
+        panel="Hierarchies",
+    ),
+    Option("max_nodes", "whole", "nodes at most.", least=1, shown="2K - 1", panel="Hierarchies"),
+    Option(
+        "search_score",
+        "word",
+        "variational, or paper, which finds nothing.",
+        shown="variational",
+        metavar="NAME",
+        panel="Hierarchies",
+    ),
+)
+
+
+def start_psi(kind: str) -> Any:
+    """ψ where "auto" says so. Rows of documents begin alike: with a weak prior every document makes
+    its own, and nothing is left to share (docs/decisions/0014 has the figures).
+
+    >>> start_psi("shared"), start_psi("document-phi")
+    (1.0, (5.0, 10.0))
+    """
+    return {"document": 5.0, "document-phi": (5.0, 10.0)}.get(kind, 1.0)
+
+
+def _resolve_structure(request: Request) -> Structure | None:
+    """The structure that was typed; None where one is to be searched for."""
+    check_one_size(request, "n_components", "depth")
+    tree, branching, depth = (request.get(name) for name in ("tree", "branching", "depth"))
+    if tree is None and (branching is not None or depth is not None):
+        tree = typed_tree(None, branching, depth)
+    return typed_structure(
+        request.get("n_components"), tree, request.get("mask"), request.get("upsilon")
+    )
+
+
+def _check_leaf_options(request: Request, leaves: str) -> None:
+    """An error where a prior was given that these leaves do not have."""
+    for option in (ALPHA, BETA, RHO):
+        users = [key for key, model in LEAF_MODELS.items() if option in model.options]
+        if leaves not in users and not option.is_default(request.get(option.name, option.default)):
+            raise option.refused_by(leaves, users)
+
+
+def _resolve_rows(request: Request, structure: Structure, searches: bool) -> Rows:
+    """The prior of Υ that was typed. ψ is learned where it is "auto" and documents have a Υ of
+    their own (B09 5.6)."""
+    kind, upsilon = request.get("structure", "shared"), request.get("upsilon")
+    if kind not in KINDS:
+        raise InvalidParameter(f"structure must be one of {', '.join(KINDS)}; got {kind!r}")
+    psi = request.get("psi", "auto")
+    word = is_word("psi", psi, PSI.words)
+    if upsilon is not None and (kind != "shared" or word is None):
+        what = f"structure={kind!r}" if kind != "shared" else "psi="
+        raise UnsupportedCombination(f"a given upsilon has no prior: leave out {what}")
+    if word is None and searches:
+        psi = 1.0  # of nodes that are yet to be found, the search knows it
+    return build_rows(
+        structure,
+        kind,
+        start_psi(kind) if word else psi,
+        upsilon=upsilon,
+        learn_psi=word == "auto" and kind.startswith("document"),
+    )
+
+
 @dataclass(frozen=True)
 class Structured:
     """Leaf scores from DM, GP or CGP; node h of leaf c with probability υ_ch; words from θ_h: B09.
@@ -278,6 +394,19 @@ class Structured:
     key: ClassVar[str] = "ST"
     long_name: ClassVar[str] = "structured"
     scores_type: ClassVar[type[StructuredScores]] = StructuredScores
+    estimator: ClassVar[str] = "StructuredDCA"
+    options: ClassVar[tuple[Option, ...]] = (
+        ALPHA,
+        BETA,
+        RHO,
+        PSI,
+        *_STRUCTURE,
+        TREE,
+        BRANCHING,
+        DEPTH,
+        *_GIVEN,
+        *_SEARCH,
+    )
 
     @classmethod
     def build(
@@ -296,6 +425,50 @@ class Structured:
         built = LEAF_MODELS[leaves].scores_type.build(structure.n_leaves, **scores)
         rows = build_rows(structure, kind, psi, upsilon=upsilon, learn_psi=learn_psi)
         return cls(StructuredScores(built, rows), DirichletLoadings(gamma))
+
+    @classmethod
+    def resolve(cls, request: Request) -> Structured:
+        """The model from what was typed; of K leaves on their own where nothing says what nodes lie
+        above them. Leaves hear what a flat model of them would."""
+        given = _resolve_structure(request)
+        structure = Structure.flat(request.components()) if given is None else given
+        rows = _resolve_rows(request, structure, searches=given is None)
+        leaves = request.get("leaves", "DM")
+        if leaves not in LEAF_MODELS:
+            known = ", ".join(LEAF_MODELS)
+            raise InvalidParameter(f"leaves must be one of {known}; got {leaves!r}")
+        _check_leaf_options(request, leaves)
+        typed = {**request.given, "n_components": structure.n_leaves}
+        flat = LEAF_MODELS[leaves].resolve(replace(request, given=typed))
+        return cls(StructuredScores(flat.scores, rows), flat.loadings)
+
+    def wishes(self, request: Request) -> Wishes:
+        """A search where no structure was given. Chains settle slowly before one, and where
+        documents have rows of their own (docs/decisions/0014)."""
+        options = {option.name: request.get(option.name) for option in _SEARCH}
+        of_search = {name: value for name, value in options.items() if value is not None}
+        if _resolve_structure(request) is not None:
+            if of_search:
+                raise InvalidParameter(
+                    f"{next(iter(of_search))} is of a search, and the structure is given"
+                )
+            return Wishes(settle=self.scores.rows.per_document)
+        if "max_nodes" in of_search:
+            whole_number("max_nodes", of_search["max_nodes"], self.scores.n_leaves)
+        names = {"search_at": "at", "search_score": "score", "max_nodes": "max_nodes"}
+        search = {names[name]: value for name, value in of_search.items()}
+        return Wishes(search={**search, "psi": self._search_psi(request)}, settle=True)
+
+    def _search_psi(self, request: Request) -> float | tuple[float, ...]:
+        """ψ of the nodes that a search will find."""
+        psi = request.get("psi", "auto")
+        value = np.asarray(start_psi(self.scores.rows.kind) if isinstance(psi, str) else psi, float)
+        if value.ndim and value.shape != (2,):
+            raise InvalidParameter(
+                "psi of a structure that is yet to be found must be a number, or a pair (stop, go "
+                f"on) for φ; got shape {value.shape}"
+            )
+        return tuple(value.tolist()) if value.ndim else float(value)
 
     @property
     def structure(self) -> Structure:

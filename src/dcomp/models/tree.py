@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
 from dcomp import _core
-from dcomp.errors import FlatTreeWarning, InvalidParameter
+from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import (
     FloatArray,
     equal_fields,
@@ -32,9 +32,10 @@ from dcomp.models.arrays import (
     read_only,
     stored_vector,
 )
-from dcomp.models.hierarchy import Tree
+from dcomp.models.hierarchy import BRANCHES, Tree, check_one_size, typed_tree
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
+from dcomp.models.options import BRANCHING, DEPTH, TREE, Option, Request, Wishes, whole_number
 from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots
 
 # BJ04 3.4: (a1, a2) at the root, "a weak preference for 10 % stop words", and below it.
@@ -328,6 +329,31 @@ def _node_vector(name: str, value: npt.ArrayLike, n_nodes: int) -> FloatArray:
     return np.broadcast_to(array, (n_nodes,)).astype(np.float64)
 
 
+GROW_AT = 50  # sweeps, BJ04 §5
+GROWTH = (
+    Option(
+        "grow_to",
+        "whole",
+        "the leaves with the most words grow children, to at most N nodes.",
+        least=2,
+        panel="Hierarchies",
+    ),
+    Option(
+        "grow_at",
+        "whole",
+        "sweeps before it grows, in the burn-in.",
+        least=1,
+        shown=str(GROW_AT),
+        panel="Hierarchies",
+    ),
+)
+STOPS = (
+    Option("a1", "prior", "of stopping at internal nodes.", shown="1 at the root, 10 below"),
+    Option("a2", "prior", "of going on from them.", shown="10 at the root, 60 below"),
+    Option("b", "prior", "of the branch to each child.", shown="1/B of B children"),
+)
+
+
 @dataclass(frozen=True)
 class TreeMultinomial(MultinomialModel):
     """m from a tree of components, w ~ Multinomial(L, Θm), θ_k ~ Dirichlet(γ): BJ04 3.4.
@@ -343,6 +369,7 @@ class TreeMultinomial(MultinomialModel):
     key: ClassVar[str] = "TM"
     long_name: ClassVar[str] = "tree"
     scores_type: ClassVar[type[TreeScores]] = TreeScores
+    options: ClassVar[tuple[Option, ...]] = (TREE, BRANCHING, DEPTH, *GROWTH, *STOPS)
 
     @classmethod
     def build(
@@ -358,6 +385,41 @@ class TreeMultinomial(MultinomialModel):
         the paper's."""
         tree = tree if isinstance(tree, Tree) else Tree.complete(tree)
         return cls(TreeScores.build(tree, a1, a2, b), DirichletLoadings(gamma))
+
+    @classmethod
+    def resolve(cls, request: Request) -> TreeMultinomial:
+        """The model from what was typed: a tree of 7 branches and 3 levels unless it is given, by
+        its branches and levels, or by a number of nodes."""
+        check_one_size(request, "n_components", "depth", "tree")
+        tree, branching = request.get("tree"), request.get("branching")
+        if tree is not None and branching is not None and request.get("grow_to") is None:
+            raise UnsupportedCombination(
+                "branching= beside tree= is for a tree that grows: give grow_to=, or leave it out"
+            )
+        if request.get("n_components") is None:
+            nodes = typed_tree(tree, branching, request.get("depth"))
+        else:
+            nodes = Tree.complete(request.components(), branching or BRANCHES)
+        stops = (request.get(option.name) for option in STOPS)
+        return cls(TreeScores.build(nodes, *stops), request.loadings())
+
+    def wishes(self, request: Request) -> Wishes:
+        """Growth, where it was asked for. New nodes have the a1, a2 and b that were given as
+        numbers, or the paper's."""
+        to, at = request.get("grow_to"), request.get("grow_at")
+        if to is None:
+            if at is not None:
+                raise InvalidParameter(f"grow_at = {at} has no effect without grow_to")
+            return Wishes()
+        if to < self.n_components + 2:
+            raise InvalidParameter(
+                f"grow_to must exceed the {self.n_components} nodes of the tree by two or more; "
+                f"got {to}"
+            )
+        stops = {option.name: request.get(option.name) for option in STOPS}
+        given = {name: float(x) for name, x in stops.items() if x is not None and np.ndim(x) == 0}
+        n_new = whole_number("branching", request.get("branching", BRANCHES), 2)
+        return Wishes({"at": at or GROW_AT, "to": to, "branching": n_new, **given})
 
     @property
     def tree(self) -> Tree:

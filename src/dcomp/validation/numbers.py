@@ -1,4 +1,4 @@
-"""Numbers, sizes and seeds as users type them."""
+"""Sizes and seeds as users type them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,6 @@ from typing import Any
 import numpy as np
 
 from dcomp.errors import InvalidParameter
-
-
-def whole_number(name: str, value: Any, minimum: int) -> int:
-    """`value` as an int of at least `minimum`; an error says what was given.
-
-    >>> whole_number("n_components", 3, 1)
-    3
-    """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise InvalidParameter(
-            f"{name} must be a whole number of at least {minimum}; got {value!r}"
-        )
-    return int(value)
-
 
 _UNITS = {"": 1, "b": 1} | {
     f"{letter}{unit}": base ** (power + 1)

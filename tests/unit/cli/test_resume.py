@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from dcomp.cli.fitting import Settings
+from dcomp.cli.fitting import Order
 from dcomp.cli.main import app
 from dcomp.cli.resume import resume_command
-
-SETTLED = (*Settings.__dataclass_fields__, "output", "resume", "force")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +21,8 @@ SETTLED = (*Settings.__dataclass_fields__, "output", "resume", "force")
         ("a.csv --resume old --top 3 --json", "a.csv --resume t.dcomp --top 3 --json"),
         (
             "'a b.csv' --format table --vocab v --blocks b --min-count 2 --min-docs 3 "
-            "--tol 1.23456789e-06 --draw-budget '2 GiB' --draws 3 --model GP --seed 4",
+            "--tol 1.23456789e-06 --draw-budget '2 GiB' --draws 3 --model GP "
+            "--algorithm gibbs --seed 4",
             "'a b.csv' --resume t.dcomp --tol 1.23456789e-06 --draw-budget '2 GiB' "
             "--format table --vocab v --min-count 2 --min-docs 3 --blocks b",
         ),
@@ -32,8 +31,26 @@ SETTLED = (*Settings.__dataclass_fields__, "output", "resume", "force")
 def test_what_was_typed_is_repeated(typed, hint):
     command = typer.main.get_command(app).commands["fit"]
     context = command.make_context("dcomp fit", shlex.split(typed))
-    assert resume_command(context, Path("t.dcomp"), SETTLED) == f"dcomp fit {hint}"
+    again = hint_of(context)
+    assert again == f"dcomp fit {hint}"
     # It is a command that a resumed fit takes.
-    again = command.make_context("dcomp fit", shlex.split(hint))
-    given = {name: again.params[name] for name in Settings.__dataclass_fields__}
-    Settings(**given).check(Path("t.dcomp"))
+    context = command.make_context("dcomp fit", shlex.split(hint))
+    assert Order.of(Path("a.csv"), context.params, resume=Path("t.dcomp")).resume
+
+
+def hint_of(context):
+    order = Order.of(context.params["input"], context.params, context.params["config"])
+    return resume_command(context, Path("t.dcomp"), order.to_repeat())
+
+
+def test_what_a_config_file_says_of_reading_is_repeated(tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text(
+        'alpha = 0.1\nmax_iter = 7\ndraw_budget = "none"\n[input]\nmin_docs = 3\nblocks = "b"\n'
+    )
+    command = typer.main.get_command(app).commands["fit"]
+    context = command.make_context("dcomp fit", ["a.csv", "--config", str(config), "-q"])
+    assert hint_of(context) == (
+        "dcomp fit a.csv --resume t.dcomp --max-iter 7 --draw-budget none --min-docs 3 "
+        f"--blocks {tmp_path / 'b'} --quiet"
+    )

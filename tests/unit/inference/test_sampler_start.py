@@ -14,8 +14,8 @@ from dcomp.inference import CollapsedGibbs, Gibbs, MeanField
 from dcomp.inference.sampler_start import HEAT, heated
 from dcomp.models import MODELS, DirichletLoadings, DirichletMultinomial, Observations
 from dcomp.models.learning import polya_gamma
+from dcomp.recipe import Recipe
 from dcomp.result import fit
-from dcomp.validation import resolve_algorithm, resolve_model
 
 KEYS = ("DM", "GP", "CGP")
 
@@ -108,7 +108,7 @@ def test_wrong_ways_to_begin():
     with pytest.raises(InvalidParameter, match=r"between 0 and burn_in = 10.*got 11"):
         Gibbs(burn_in=10, anneal=11)
     with pytest.raises(UnsupportedCombination, match="start= is an option of the samplers"):
-        resolve_algorithm("mean-field", model_of("DM"), start="random")
+        Recipe(model=model_of("DM"), algorithm="mean-field", start="random")
 
 
 def log_p(gamma, n, blocks):
@@ -146,7 +146,8 @@ def test_gamma_is_learned_on_request(algorithm):
     features = dcomp.Counts.from_matrix(np.ones((1, 200), int)).features
     counts, *_ = truth.simulate(features, np.full(300, 80), rng)
     far = DirichletMultinomial.build(4, alpha=0.2).with_loadings(DirichletLoadings(5.0, True))
-    learned = fit(counts, far, resolve_algorithm(algorithm, far, max_iter=200), max_iter=200)
+    sampler = Recipe(model=far, algorithm=algorithm).resolve(counts).algorithm
+    learned = fit(counts, far, sampler, max_iter=200)
     assert 0.05 < float(learned.model.loadings.gamma) < 0.2
     still = fit(counts, truth, max_iter=3, tol=0, algorithm=CollapsedGibbs(burn_in=1))
     assert float(still.model.loadings.gamma) == 0.1
@@ -171,7 +172,7 @@ def test_a_learned_gamma_is_kept_drawn_saved_and_refused(tmp_path, planted):
     with pytest.raises(InvalidParameter, match="one number for all features; got 2"):
         DirichletLoadings([0.1, 0.2], learned=True)
     with pytest.raises(InvalidParameter, match="gamma must be 'empirical', 'auto'"):
-        resolve_model("DM", planted, 2, gamma="learned")
+        Recipe(gamma="learned")
     assert (
         not MeanField().init(model_of("DM"), Observations.build(planted), 0).model.loadings.learned
     )

@@ -1,0 +1,95 @@
+"""What users may say of algorithms; each algorithm lists which of these it takes."""
+
+from __future__ import annotations
+
+from dcomp.inference.keep import KINDS, Keep
+from dcomp.models.options import Option
+
+_CHAINS = "Course of a fit"
+
+LOADINGS = Option(
+    "loadings",
+    "word",
+    "treatment of loadings: mean, map or vb; for map: mean or map.",
+    shown="mean; laplace: vb",
+    metavar="NAME",
+    panel=_CHAINS,
+)
+MAX_INNER = Option(
+    "max_inner",
+    "whole",
+    "updates of a document per sweep, at most.",
+    least=1,
+    shown="3; map: 10; laplace: 1",
+    panel=_CHAINS,
+)
+HELD_OUT = Option(
+    "held_out",
+    "number",
+    "share of tokens that says when to stop.",
+    shown="0.1",
+    panel=_CHAINS,
+)
+SOLVER = Option(
+    "solver",
+    "word",
+    "coordinate-descent or multiplicative.",
+    shown="coordinate-descent",
+    metavar="NAME",
+    panel=_CHAINS,
+)
+LEARN_LOADINGS = Option(
+    "learn_loadings",
+    "switch",
+    "whether loadings are learned, or held as they are at the start.",
+    default=True,
+    panel=_CHAINS,
+)
+BURN_IN = Option(
+    "burn_in",
+    "whole",
+    "sweeps before the averages begin.",
+    least=0,
+    shown="half of --max-iter",
+    panel=_CHAINS,
+)
+START = Option(
+    "start",
+    "word",
+    "where it begins: random, or mean-field to begin near a mode; for laplace: collapsed-gibbs, "
+    "mean-field or seeded.",
+    shown="random; laplace: collapsed-gibbs",
+    metavar="NAME",
+    panel=_CHAINS,
+)
+ANNEAL = Option(
+    "anneal",
+    "whole",
+    "first sweeps with priors that begin stronger; auto is four fifths of the burn-in.",
+    words=("auto",),
+    least=0,
+    shown="0; ST: auto before a search and for document structures",
+    panel=_CHAINS,
+)
+N_DRAWS = Option(
+    "n_draws",
+    "whole",
+    "draws of the posterior to keep, spread over the sweeps after the burn-in.",
+    default=0,
+    least=0,
+    flags=("--draws",),
+    shown="none",
+    panel="Draws",
+    refusal="keeps draws of a sampler, and {algorithm} makes none",
+)
+DRAWS_OF = Option(
+    "draws_of",
+    "kinds",
+    f"what a draw holds: {', '.join(KINDS)} (collapsed-gibbs), with commas between.",
+    default=Keep().of,
+    metavar="KINDS",
+    shown=",".join(Keep().of),
+    panel="Draws",
+    needs="n_draws",
+)
+OF_SAMPLERS = (BURN_IN, START, ANNEAL, N_DRAWS, DRAWS_OF)

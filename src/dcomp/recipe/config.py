@@ -1,0 +1,141 @@
+"""Config files: a recipe in TOML, and how the shell is to read its input, for another day.
+
+    model = "GP"
+    n_components = 50
+    alpha = 0.1
+
+    [input]
+    min_docs = 5
+
+Names are those of Python. Paths are relative to the folder of the config file, so that the two can
+move together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.models.options import Kind, Option
+from dcomp.recipe.table import READING, table
+
+INPUT = "input"
+
+
+@dataclass(frozen=True, eq=False)
+class Config:
+    """What a config file says: of the recipe, and of reading the input.
+
+    >>> Config({"n_components": 5, "alpha": [0.1, 0.2]}, {"min_docs": 2}).write("run.toml")
+    >>> print(Path("run.toml").read_text().rstrip())
+    n_components = 5
+    alpha = [0.1, 0.2]
+    <BLANKLINE>
+    [input]
+    min_docs = 2
+    >>> Config.read("run.toml").recipe
+    {'n_components': 5, 'alpha': [0.1, 0.2]}
+    """
+
+    recipe: Mapping[str, Any]
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Config:
+        """From a file; an error names it, the key and what must hold."""
+        path = Path(path)
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InvalidFile(f"{path}: a config file is TOML; {error}") from None
+        section = values.pop(INPUT, {})
+        if not isinstance(section, dict):
+            raise InvalidParameter(f"{path}: {INPUT} must be a table, [{INPUT}]; got {section!r}")
+        return cls(
+            _checked(path, "", values, table().values()),
+            _checked(path, f"{INPUT}.", section, READING),
+        )
+
+    def write(self, path: str | Path) -> None:
+        """To a file that `read` takes."""
+        path = Path(path)
+        rows = table()
+        options = {option.name: option for option in (*rows.values(), *READING)}
+        lines = [_line(options[name], value, path) for name, value in self.recipe.items()]
+        if self.input:
+            lines += ["", f"[{INPUT}]"] if lines else [f"[{INPUT}]"]
+            lines += [_line(options[name], value, path) for name, value in self.input.items()]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _checked(
+    path: Path, place: str, values: Mapping[str, Any], options: Iterable[Option]
+) -> dict[str, Any]:
+    """The values of one table, each of its option's kind, paths made whole."""
+    known = {option.name: option for option in options}
+    for key in values:
+        if key not in known:
+            raise InvalidParameter(f"{path}: {_unknown(place, key, known)}")
+    return {
+        key: _checked_value(path, place + key, values[key], known[key])
+        for key in known
+        if key in values
+    }
+
+
+def _unknown(place: str, key: str, known: Mapping[str, Option]) -> str:
+    """What to say of a key that is none: often it is the flag of the shell."""
+    flag = "--" + key.replace("_", "-")
+    meant = [name for name, option in known.items() if {flag, f"-{key}"} & set(option.flags)]
+    hint = f"it is called {meant[0]!r} here" if meant else f"there are {', '.join(known)}"
+    return f"there is no key {place + key!r}; {hint}"
+
+
+def _checked_value(path: Path, place: str, value: Any, option: Option) -> Any:
+    if option.kind == "file" and isinstance(value, str):
+        return path.parent / value
+    # A file has no objects: what may be one in Python is a word or a number here.
+    in_files: dict[Kind, Kind] = {"name": "word", "seed": "whole"}
+    kind = in_files.get(option.kind, option.kind)
+    try:
+        return replace(option, name=place, kind=kind).checked(value)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{path}: {error}") from None
+
+
+def _line(option: Option, value: Any, path: Path) -> str:
+    if isinstance(value, Path):
+        value = _relative(value, path.parent)
+    return f"{option.name} = {_toml(option.name, value)}"
+
+
+def _relative(target: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(target, folder)).as_posix()
+    except ValueError:  # another drive
+        return target.resolve().as_posix()
+
+
+def _toml(name: str, value: Any) -> str:
+    """A value as TOML has it: text, numbers, truth, and lists of these."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(name, item) for item in value)}]"
+    raise InvalidParameter(
+        f"a config file holds text, numbers and lists of them; {name} is a {type(value).__name__}"
+    )
