@@ -39,7 +39,8 @@ def supported() -> dict[str, tuple[str, ...]]:
     """
     cells: dict[str, list[str]] = {key: [] for key in MODELS}
     for key, mode in _core.compiled():
-        cells[key].extend(name for name in _MODES[mode] if name in ALGORITHMS)
+        if key in cells:  # a prior of the kernels that no model has is not offered
+            cells[key].extend(name for name in _MODES[mode] if name in ALGORITHMS)
     return {key: tuple(names) for key, names in cells.items()}
 
 

@@ -14,9 +14,6 @@ from scipy.special import digamma, gammaln
 
 from dcomp import _core
 
-pytestmark = pytest.mark.skipif(
-    ("EX", "expect") not in _core.compiled(), reason="needs the CMake option DCOMP_MADE_UP_PRIOR"
-)
 TAU = np.array([0.3, 1.0, 2.5])
 EXPOSURE = np.array([0.5, 1.0, 2.0, 4.0])
 W = np.array([[3, 0, 1, 2], [0, 5, 0, 1], [2, 2, 2, 2], [0, 0, 0, 0]])
