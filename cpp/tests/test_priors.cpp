@@ -100,14 +100,15 @@ TEST(predictives_are_ratios_of_moments) {
           std::vector<std::int32_t> more = c;
           ++more[k];
           ratio.push_back(std::exp(log_moment(prior, more) - log_moment(prior, c)));
-          total += about.normalised ? at.a[k] + static_cast<float>(c[k]) : 0.0F;
+          total += about.normalised ? static_cast<double>(at.a[k]) + c[k] : 0.0;
         }
         for (std::size_t k = 0; k < 5; ++k) {
-          const auto count = static_cast<float>(c[k]);
-          const double weight = at.F[k] * (count > 0 ? at.a[k] + count : at.a0[k]);
+          const double a0 = static_cast<double>(at.a0[k]), a = static_cast<double>(at.a[k]),
+                       F = static_cast<double>(at.F[k]);
+          const double weight = F * (c[k] > 0 ? a + c[k] : a0);
           CHECK_CLOSE(weight / (about.normalised ? total : 1.0), ratio[k], 1e-5 * ratio[k]);
-          CHECK_CLOSE(std::exp(logs.F[k]), at.F[k], 1e-6 * at.F[k]);
-          CHECK_CLOSE(std::exp(logs.present[k]) * at.a[k], at.a0[k], 1e-5 * at.a[k]);
+          CHECK_CLOSE(std::exp(static_cast<double>(logs.F[k])), F, 1e-6 * F);
+          CHECK_CLOSE(std::exp(static_cast<double>(logs.present[k])) * a, a0, 1e-5 * a);
         }
       }
     }
@@ -136,8 +137,9 @@ TEST(draws_have_the_mean_of_the_moments) {
     for (std::size_t k = 0; k < K; ++k) {
       double sum = 0, square = 0;
       for (std::size_t at = k; at < out.size(); at += K) {
-        sum += out[at];
-        square += static_cast<double>(out[at]) * out[at];
+        const auto score = static_cast<double>(out[at]);
+        sum += score;
+        square += score * score;
       }
       const double mean = sum / I, error = std::sqrt((square / I - mean * mean) / I);
       CHECK_CLOSE(mean, expected[k], 4.5 * error);

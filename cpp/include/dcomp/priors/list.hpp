@@ -23,5 +23,6 @@ using ScorePriors = PriorList<DirichletScores,         //
                               ExponentialScores,  //
 #endif
                               TreeScores>;
+static_assert(ScorePriors::size > 0);  // looks at every one of them, wherever the list is seen
 
 }  // namespace dcomp::DCOMP_ISA
