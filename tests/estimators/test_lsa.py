@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dcomp
 from dcomp.errors import InvalidParameter
@@ -30,11 +29,6 @@ TABLE_3 = np.array(
     [[-0.350, -0.582, 0.264, 0.334, 0.598], [-0.449, -0.570, -0.115, -0.419, -0.534],
      [0.822, -0.560, 0.050, -0.087, -0.037]]
 )  # fmt: skip
-
-
-@parametrize_with_checks([dcomp.LSA(1), dcomp.LSA(1, center=True)])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def up_to_sign(found, printed):
