@@ -103,7 +103,9 @@ def kept_draws(model) -> Callable[[], None]:
 
     c = np.random.default_rng(1).poisson(0.7, (1500, model.n_components)).astype(np.int32)
     features, n = FeatureSpace.build(3), np.zeros((3, model.n_components), np.int32)
-    return lambda: draw_given_counts(model, features, None, c, n, seed=1, sweep=1, of=("scores",))
+    return lambda: draw_given_counts(
+        model, features, None, c, n, seed=1, sweep=1, kinds=("scores",)
+    )
 
 
 def kernels() -> dict[str, Callable[[], Callable[[], None]]]:

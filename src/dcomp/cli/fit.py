@@ -86,7 +86,7 @@ def fit(
       dcomp fit corpus.jsonl -k 50 --model GP --save-config run.toml
       dcomp fit corpus.jsonl --config run.toml --seed 1 -o again.dcomp
     """
-    order = Order.of(input, typed, config, resume)
+    order = Order.from_params(input, typed, config, resume)
     target = output or resume or default_output(input)
     own = resume is not None and target.exists() and target.samefile(resume)
     check_output(target, force=force or own, inputs=(input,))

@@ -27,7 +27,7 @@ class Order:
     resume: Path | None = None
 
     @classmethod
-    def of(
+    def from_params(
         cls,
         path: Path,
         typed: Mapping[str, Any],

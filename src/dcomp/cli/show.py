@@ -146,7 +146,7 @@ def _draws(fit: Fit) -> dict[str, Any] | None:
     if fit.kept is None:
         return None
     kept = fit.kept
-    return {"chains": kept.n_chains, "draws": kept.n_draws, "of": kept.of, "bytes": kept.nbytes}
+    return {"chains": kept.n_chains, "draws": kept.n_draws, "of": kept.kinds, "bytes": kept.nbytes}
 
 
 def _negligible_record(fit: Fit) -> dict[str, float | None]:

@@ -141,7 +141,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to counts: scipy sparse, array, frame, Counts, or lists of tokens. y is ignored."""
         counts = self._counts(X, reset=True)
-        typed = Recipe.of(**self._given())
+        typed = Recipe.from_options(**self._given())
         if "model" not in self._fixed:
             require_plain(self.model)
         recipe = typed.resolve(counts)

@@ -119,7 +119,7 @@ def evidence(
         raise InvalidCounts("evidence needs documents with tokens; these have none")
     require_plain(model)
     priors = {"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma}
-    recipe = Recipe.of(model=model, n_components=n_components, **priors, **options)
+    recipe = Recipe.from_options(model=model, n_components=n_components, **priors, **options)
     chosen = recipe.resolve(counts).model
     chosen.scores.capabilities.require("evidence", chosen.key)
     if not chosen.scores.capabilities.proper:

@@ -105,7 +105,7 @@ class Plan:
 
     def recipe(self, n_components: int) -> Recipe:
         """How the chains of one K are fitted."""
-        return Recipe.of(
+        return Recipe.from_options(
             model=self.model,
             algorithm=self.algorithm,
             n_components=n_components,

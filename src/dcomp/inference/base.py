@@ -358,7 +358,7 @@ class Sampler(Strategy):
         """With half of the sweeps to burn in unless it says otherwise, and the draws to keep."""
         changes = dict(given)
         n_draws = changes.pop("n_draws", 0)
-        kinds = changes.pop("draws_of", Keep().of)
+        kinds = changes.pop("draws_of", Keep().kinds)
         burn_in = self._burn_in(given, occasion)
         adds = self.adding(occasion, burn_in, n_draws)
         if occasion.named and occasion.wishes.settle:

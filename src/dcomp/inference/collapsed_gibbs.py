@@ -234,11 +234,11 @@ class CollapsedGibbs(Sampler):
             counts.n,
             seed=seed,
             sweep=cache.sweep,
-            of=self.keep.of,
+            kinds=self.keep.kinds,
             n_threads=n_threads,
             carried=counts.carried,
         )
-        if "assignments" in self.keep.of:
+        if "assignments" in self.keep.kinds:
             by_entry = _in_entry_order(cache.sampler, z)
             draw = replace(draw, assignments=cache.sampler.components(model, by_entry))
         return draw

@@ -38,7 +38,7 @@ def draw_given_counts(
     *,
     seed: int,
     sweep: int,
-    of: tuple[str, ...] = ("scores", "loadings"),
+    kinds: tuple[str, ...] = ("scores", "loadings"),
     n_threads: int = 1,
     carried: Carried | None = None,
 ) -> Draw:
@@ -56,9 +56,9 @@ def draw_given_counts(
     (array([1., 1.], dtype=float32), array([1., 1.], dtype=float32))
     """
     scores = Theta = None
-    if "scores" in of:
+    if "scores" in kinds:
         scores = read_only(_draw_scores(model, exposure, c, carried, seed, sweep, n_threads))
-    if "loadings" in of:
+    if "loadings" in kinds:
         log_scale = np.empty(len(n))
         gamma = model.loadings.per_feature(len(n))
         blocks = (features.blocks, features.n_blocks)

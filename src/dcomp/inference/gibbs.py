@@ -61,7 +61,7 @@ class Gibbs(Sampler):
         check_schedule(self.burn_in, self.learn_every)
         check_start(self.start, self.anneal, self.burn_in)
         check_growth(self.grow, self.burn_in)
-        if "assignments" in self.keep.of:
+        if "assignments" in self.keep.kinds:
             raise UnsupportedCombination(
                 "gibbs divides whole counts and gives no token a component: for draws of "
                 "assignments use collapsed-gibbs"
@@ -138,7 +138,7 @@ class Gibbs(Sampler):
             state.n, warm_gamma, *blocks, state.seed, sweep, log_scale, executor.n_threads
         )
         kept = self.keep.wants(sweep - self.burn_in)
-        scores = large_array(state.c.shape) if kept and "scores" in self.keep.of else None
+        scores = large_array(state.c.shape) if kept and "scores" in self.keep.kinds else None
         c, n = np.empty_like(state.c), np.zeros_like(state.n)
         words = _core.sample(
             observed.corpus,
@@ -187,7 +187,7 @@ class Gibbs(Sampler):
         log_scale: FloatArray,
     ) -> Draw:
         """What the sweep itself drew, with the priors that it drew from."""
-        wants_loadings = "loadings" in self.keep.of
+        wants_loadings = "loadings" in self.keep.kinds
         return Draw(
             sweep,
             hyper_parameters(model),

@@ -17,7 +17,7 @@ DRAW_BUDGET = "1 GiB"  # what kept draws may take unless more is allowed
 class Keep:
     """Keep the draws of `n` of every `every` recorded sweeps, evenly spread.
 
-    of: "scores", "loadings", "assignments" (of every token; collapsed Gibbs only). The
+    kinds: "scores", "loadings", "assignments" (of every token; collapsed Gibbs only). The
     hyper-parameters always come along. The rule knows no last sweep, so a resumed chain goes on
     keeping as it began.
 
@@ -29,7 +29,7 @@ class Keep:
 
     n: int = 0
     every: int = 1
-    of: tuple[str, ...] = ("scores", "loadings")
+    kinds: tuple[str, ...] = ("scores", "loadings")
 
     def __post_init__(self) -> None:
         if not 0 <= self.n <= self.every or self.every < 1:
@@ -37,24 +37,27 @@ class Keep:
                 f"of every {self.every} recorded sweeps at least 0 and at most all can be kept; "
                 f"got n = {self.n}"
             )
-        unknown = [kind for kind in self.of if kind not in KINDS]
+        unknown = [kind for kind in self.kinds if kind not in KINDS]
         if unknown:
             raise InvalidParameter(f"draws are of {', '.join(KINDS)}; got {unknown[0]!r}")
-        object.__setattr__(self, "of", tuple(kind for kind in KINDS if kind in self.of))
+        object.__setattr__(self, "kinds", tuple(k for k in KINDS if k in self.kinds))
 
     @classmethod
     def restored(cls, entry: Mapping[str, Any] | None) -> Keep:
         """From a file; those of version 2 have no entry."""
         if entry is None:
             return cls()
-        return cls(**{**entry, "of": tuple(map(str, entry["of"]))})
+        options = dict(entry)
+        kinds = options.pop("of", None)  # as version 3 has it
+        kinds = options.pop("kinds") if kinds is None else kinds
+        return cls(**options, kinds=tuple(map(str, kinds)))
 
     @classmethod
     def spread(cls, n_draws: int, recorded: int, kinds: str | Sequence[str]) -> Keep:
         """So many of the sweeps that are recorded; kinds as a sequence or with commas between.
 
         >>> Keep.spread(5, 20, "scores, loadings")
-        Keep(n=5, every=20, of=('scores', 'loadings'))
+        Keep(n=5, every=20, kinds=('scores', 'loadings'))
         """
         if n_draws > recorded:
             raise InvalidParameter(
@@ -98,7 +101,7 @@ class DrawPlan:
             "assignments": 2 * counts.n_tokens,
         }
         n = keep.count(recorded)
-        return cls(n, n_chains, {kind: n * n_chains * size[kind] for kind in keep.of})
+        return cls(n, n_chains, {kind: n * n_chains * size[kind] for kind in keep.kinds})
 
     @property
     def total(self) -> int:

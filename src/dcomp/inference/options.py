@@ -86,9 +86,9 @@ DRAWS_OF = Option(
     "draws_of",
     "kinds",
     f"what a draw holds: {', '.join(KINDS)} (collapsed-gibbs), with commas between.",
-    default=Keep().of,
+    default=Keep().kinds,
     metavar="KINDS",
-    shown=",".join(Keep().of),
+    shown=",".join(Keep().kinds),
     panel="Draws",
     needs="n_draws",
 )

@@ -67,7 +67,7 @@ def sample_structured_scores(
             n,
             seed=seed,
             sweep=sweep,
-            of=("scores",),
+            kinds=("scores",),
             n_threads=n_threads,
             carried=beside,
         )

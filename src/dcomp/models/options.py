@@ -143,7 +143,7 @@ def _are_words(value: Any) -> bool:
 class Summary:
     """What the priors need to know of the counts.
 
-    >>> Summary.of(Counts.from_matrix([[2, 1], [0, 3]])).mean_length
+    >>> Summary.from_counts(Counts.from_matrix([[2, 1], [0, 3]])).mean_length
     3.0
     """
 
@@ -152,7 +152,7 @@ class Summary:
     blocks: npt.NDArray[np.int32]  # (J): the block of each feature
 
     @classmethod
-    def of(cls, counts: Counts) -> Summary:
+    def from_counts(cls, counts: Counts) -> Summary:
         """Of a corpus."""
         mean_length = max(counts.n_tokens / counts.n_docs, 1e-3)
         return cls(mean_length, counts.feature_totals, counts.features.blocks)
@@ -176,7 +176,7 @@ class Request:
     "posterior" priors at "auto" are learned, at a "mode" they are set, of a "likelihood" there are
     none.
 
-    >>> Request({"alpha": 0.5}, Summary.of(Counts.from_matrix([[1]]))).get("alpha", "auto")
+    >>> Request({"alpha": 0.5}, Summary.from_counts(Counts.from_matrix([[1]]))).get("alpha", "auto")
     0.5
     """
 

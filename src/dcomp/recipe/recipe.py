@@ -81,10 +81,10 @@ class Recipe:
         return _remade, (dict(self.given),)
 
     @classmethod
-    def of(cls, **given: Any) -> Recipe:
+    def from_options(cls, **given: Any) -> Recipe:
         """From values of which None says nothing, where nothing else does.
 
-        >>> dict(Recipe.of(n_components=3, burn_in=None, draw_budget=None).given)
+        >>> dict(Recipe.from_options(n_components=3, burn_in=None, draw_budget=None).given)
         {'n_components': 3, 'draw_budget': None}
         """
         rows = table()
@@ -130,7 +130,7 @@ class Recipe:
         settings, wishes = self.settings(), Wishes()
         model: Model = self._get("model")
         if isinstance(model, str):
-            request = Request(self._meant(), Summary.of(counts), algorithm.estimates)
+            request = Request(self._meant(), Summary.from_counts(counts), algorithm.estimates)
             model = MODELS[key].resolve(request)
             wishes = model.wishes(request)
         named = isinstance(self._get("algorithm"), str)

@@ -124,14 +124,14 @@ class Draws:
         return self.hyper.get("rho")
 
     @property
-    def of(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:
         """The kinds that were kept, beside the hyper-parameters."""
         return tuple(kind for kind, field in FIELDS.items() if getattr(self, field) is not None)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the kinds that were kept."""
-        return sum(getattr(self, FIELDS[kind]).nbytes for kind in self.of)
+        return sum(getattr(self, FIELDS[kind]).nbytes for kind in self.kinds)
 
     def of_chain(self, place: int) -> tuple[Draw, ...]:
         """The draws of one chain one by one, without a copy."""
@@ -164,7 +164,7 @@ class Draws:
     @property
     def summary(self) -> str:
         """How many there are, of what, and how large."""
-        kinds = ", ".join(self.of) or "hyper-parameters"
+        kinds = ", ".join(self.kinds) or "hyper-parameters"
         chains = "chain" if self.n_chains == 1 else "chains"
         return (
             f"{self.n_chains} {chains} × {self.n_draws} draws of {kinds}, {in_words(self.nbytes)}"

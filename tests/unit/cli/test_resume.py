@@ -35,11 +35,11 @@ def test_what_was_typed_is_repeated(typed, hint):
     assert again == f"dcomp fit {hint}"
     # It is a command that a resumed fit takes.
     context = command.make_context("dcomp fit", shlex.split(hint))
-    assert Order.of(Path("a.csv"), context.params, resume=Path("t.dcomp")).resume
+    assert Order.from_params(Path("a.csv"), context.params, resume=Path("t.dcomp")).resume
 
 
 def hint_of(context):
-    order = Order.of(context.params["input"], context.params, context.params["config"])
+    order = Order.from_params(context.params["input"], context.params, context.params["config"])
     return resume_command(context, Path("t.dcomp"), order.to_repeat())
 
 

@@ -76,7 +76,7 @@ def test_loadings_in_blocks():
     model = MODELS["DM"].build(ROWS, gamma=prior)
     space = FeatureSpace(None, blocks)
     draw = draw_given_counts(
-        model, space, None, np.zeros((1, ROWS), np.int32), n, seed=1, sweep=1, of=("loadings",)
+        model, space, None, np.zeros((1, ROWS), np.int32), n, seed=1, sweep=1, kinds=("loadings",)
     )
     assert draw.scores is None
     a = prior + n[:, 0]
@@ -117,7 +117,7 @@ def test_extreme_priors_leave_no_nan(key, gamma):
 
 def test_what_a_plan_says():
     counts = dcomp.Counts.from_matrix(np.ones((3, 5), int))
-    keep = Keep(n=2, every=10, of=("assignments", "loadings", "scores"))
+    keep = Keep(n=2, every=10, kinds=("assignments", "loadings", "scores"))
     plan = DrawPlan.for_fit(keep, 100, 4, counts, K=7)
     times = 20 * 4
     assert plan.parts == {
@@ -142,7 +142,7 @@ def test_what_a_plan_says():
         ({"n": 3, "every": 2}, "of every 2 recorded sweeps .* got n = 3"),
         ({"n": -1}, "got n = -1"),
         ({"n": 0, "every": 0}, "of every 0 recorded sweeps"),
-        ({"n": 1, "of": ("scores", "words")}, "scores, loadings, assignments; got 'words'"),
+        ({"n": 1, "kinds": ("scores", "words")}, "scores, loadings, assignments; got 'words'"),
     ],
 )
 def test_rules_that_cannot_be(options, message):
@@ -151,7 +151,7 @@ def test_rules_that_cannot_be(options, message):
 
 
 def test_who_has_assignments():
-    keep = Keep(n=1, every=2, of=("assignments",))
-    assert CollapsedGibbs(keep=keep).keep.of == ("assignments",)
+    keep = Keep(n=1, every=2, kinds=("assignments",))
+    assert CollapsedGibbs(keep=keep).keep.kinds == ("assignments",)
     with pytest.raises(dcomp.UnsupportedCombination, match="use collapsed-gibbs"):
         Gibbs(keep=keep)

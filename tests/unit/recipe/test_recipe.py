@@ -85,7 +85,7 @@ def test_samplers_burn_in_for_half_of_the_sweeps_unless_they_are_objects():
     assert resolved(algorithm=sampler, max_iter=50).algorithm == sampler
     assert resolved(algorithm=sampler, max_iter=50, anneal=2).algorithm.anneal == 2
     kept = resolved(algorithm="gibbs", max_iter=50, n_draws=5, draws_of="loadings").algorithm.keep
-    assert (kept.n, kept.every, kept.of) == (5, 25, ("loadings",))
+    assert (kept.n, kept.every, kept.kinds) == (5, 25, ("loadings",))
 
 
 def test_chains_that_settle_slowly():

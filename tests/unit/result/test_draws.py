@@ -45,7 +45,7 @@ def same_draws(a, b):
     fields = ("sweep", "log_joint", "scores", "Theta", "assignments")
     pairs = [(getattr(a, name), getattr(b, name)) for name in fields]
     pairs += [(a.hyper[name], b.hyper[name]) for name in a.hyper]
-    return a.of == b.of and all(np.array_equal(x, y) for x, y in pairs if x is not None)
+    return a.kinds == b.kinds and all(np.array_equal(x, y) for x, y in pairs if x is not None)
 
 
 @pytest.mark.parametrize(("key", "algorithm"), CELLS)
@@ -64,7 +64,7 @@ def test_a_chain_is_the_same_with_and_without(key, algorithm, planted):
 def test_shapes_and_ranges(key, algorithm, planted):
     fitted = make(key, algorithm, n_draws=5).fit(planted[0]).fit_
     draws = fitted.draws
-    assert draws.of == kinds_of(algorithm)
+    assert draws.kinds == kinds_of(algorithm)
     assert draws.sweep.tolist() == [11, 13, 16, 18, 20]
     assert (draws.n_chains, draws.n_draws, draws.best) == (1, 5, 0)
     assert draws.scores.shape == (1, 5, 300, 3)
@@ -93,7 +93,7 @@ def test_any_number_of_threads(key, algorithm, planted):
 @pytest.mark.parametrize(("key", "algorithm"), CELLS)
 def test_resume_after_a_load_is_one_long_run(key, algorithm, planted, tmp_path):
     counts = planted[0]
-    keep = Keep(n=2, every=5, of=kinds_of(algorithm))
+    keep = Keep(n=2, every=5, kinds=kinds_of(algorithm))
     sampler = {"gibbs": Gibbs, "collapsed-gibbs": CollapsedGibbs}[algorithm](burn_in=4, keep=keep)
     whole = make(key, sampler, burn_in=None, max_iter=30).fit(counts).fit_
     part = make(key, sampler, burn_in=None, max_iter=13).fit(counts).fit_
@@ -149,7 +149,7 @@ def test_their_mean_is_the_posterior_mean(algorithm, planted):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_assignments_add_up(planted, exact):
-    keep = Keep(n=1, every=4, of=KINDS)
+    keep = Keep(n=1, every=4, kinds=KINDS)
     sampler = CollapsedGibbs(burn_in=4, exact=exact, keep=keep)
     fitted = dcomp.fit(planted[0], MODELS["DM"].build(3), sampler, max_iter=12)
     tokens = fitted.assignments(planted[0])

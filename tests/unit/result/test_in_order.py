@@ -23,7 +23,7 @@ TEXTS = [
 
 
 def fitted(counts, K=2, n_chains=1, key="DM", **options):
-    keep = Keep(n=1, every=2, of=("assignments",))
+    keep = Keep(n=1, every=2, kinds=("assignments",))
     sampler = CollapsedGibbs(burn_in=4, keep=keep, **options)
     model = MODELS[key].build(K, alpha=0.3, gamma=0.2)
     return dcomp.fit(counts, model, sampler, max_iter=8, n_chains=n_chains, seed=1)
@@ -107,7 +107,7 @@ def test_kept_draws_in_order():
 
 def test_draws_without_assignments_say_so():
     X = [["a", "b"], ["b"]]
-    sampler = CollapsedGibbs(burn_in=2, keep=Keep(n=1, every=1, of=("scores",)))
+    sampler = CollapsedGibbs(burn_in=2, keep=Keep(n=1, every=1, kinds=("scores",)))
     fit = dcomp.fit(X, MODELS["DM"].build(2), sampler, max_iter=4)
     with pytest.raises(dcomp.InvalidParameter, match="no assignments are among the kept draws"):
         fit.assignments(X, draws=True)

@@ -421,12 +421,18 @@ def test_a_hostile_entry_for_draws(with_draws, entry):
 
 @pytest.mark.parametrize(
     "keep",
-    [7, {"n": 1}, {"n": 3, "every": 2, "of": []}, {"n": 1, "every": 1, "of": ["x"]}, {"m": 1}],
+    [
+        7,
+        {"n": 1},
+        {"n": 3, "every": 2, "kinds": []},
+        {"n": 1, "every": 1, "kinds": ["x"]},
+        {"m": 1},
+    ],
 )
 def test_a_hostile_rule_for_draws(sampled, with_draws, keep):
     with zipfile.ZipFile(with_draws) as archive:
         algorithm = json.loads(archive.read("manifest.json"))["algorithm"]
-    assert algorithm["keep"] == {"n": 3, "every": 6, "of": list(KINDS)}
+    assert algorithm["keep"] == {"n": 3, "every": 6, "kinds": list(KINDS)}
     edit_manifest(with_draws, algorithm=algorithm | {"keep": keep})
     with pytest.raises(dcomp.DcompError):
         dcomp.load(with_draws)
