@@ -57,7 +57,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
     start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; laplace:
         "collapsed-gibbs" (the default), "mean-field" or "seeded".
-    anneal : samplers: first sweeps with priors that begin stronger; 0 unless given.
+    anneal : samplers: first sweeps with priors that begin stronger, 0 unless given; "auto" for four
+        fifths of burn_in.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
     draws_of : what a draw holds beside the priors: "scores", "loadings", "assignments" (of every
         token; collapsed-gibbs only).

@@ -246,12 +246,11 @@ def typed_tree(tree: Any, branching: int | None = None, depth: int | None = None
     return Tree.from_names(entries) if is_names else Tree.from_parents(entries)
 
 
-def check_one_size(request: Request, *names: str) -> None:
-    """An error where two of these options say how many nodes there are."""
-    given = [name for name in names if request.get(name) is not None]
-    if len(given) > 1:
+def check_one_size(request: Request, first: str, second: str) -> None:
+    """An error where both options say how many nodes there are."""
+    if request.get(first) is not None and request.get(second) is not None:
         raise InvalidParameter(
-            f"{given[0]}= and {given[1]}= both say how many nodes there are: give one"
+            f"{first}= and {second}= both say how many nodes there are: give one"
         )
 
 

@@ -390,7 +390,8 @@ class TreeMultinomial(MultinomialModel):
     def resolve(cls, request: Request) -> TreeMultinomial:
         """The model from what was typed: a tree of 7 branches and 3 levels unless it is given, by
         its branches and levels, or by a number of nodes."""
-        check_one_size(request, "n_components", "depth", "tree")
+        check_one_size(request, "n_components", "depth")
+        check_one_size(request, "n_components", "tree")
         tree, branching = request.get("tree"), request.get("branching")
         if tree is not None and branching is not None and request.get("grow_to") is None:
             raise UnsupportedCombination(

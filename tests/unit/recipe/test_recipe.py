@@ -116,7 +116,8 @@ def test_a_tree_that_grows():
     ("given", "message"),
     [
         ({"model": "TM", "n_components": 5, "depth": 2}, "n_components= and depth= both say how"),
-        ({"model": "TM", "depth": 2, "tree": [-1, 0]}, "depth= and tree= both say how many nodes"),
+        ({"model": "TM", "n_components": 2, "tree": [-1, 0]}, "n_components= and tree= both say"),
+        ({"model": "TM", "depth": 2, "tree": [-1, 0]}, "give tree= or depth=, not both"),
         ({"model": "TM", "tree": [-1, 0], "branching": 2}, "is for a tree that grows"),
         ({"model": "ST", "n_components": 5, "depth": 2}, "n_components= and depth= both say how"),
         ({"model": "ST", "leaves": "DM", "rho": 0.1}, "rho has no meaning for model DM"),
