@@ -18,6 +18,7 @@
 #include "laplace.hpp"
 #include "samplers.hpp"
 #include "score_prior.hpp"
+#include "split.hpp"
 #include "structured.hpp"
 
 namespace dcomp::bindings {
@@ -224,6 +225,7 @@ NB_MODULE(_core, m) {
   define_samplers(m);
   define_structured(m);
   define_evaluation(m);
+  define_split(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
   m.def("compiled", &cells, "The score priors and allocation modes that were compiled in.");

@@ -147,7 +147,7 @@ class CollapsedSampler : public TokenSampler {
 
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
     require_tokens(z.shape(0));
-    start_assignment(seed, K_, n_tokens(), z.data());
+    start_assignment(seed, W(), *cells_, K_, z.data());
   }
 
   void start_from(std::uint64_t seed, Matrix<const float> scores, Matrix<const float> Theta,

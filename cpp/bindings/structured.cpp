@@ -56,15 +56,10 @@ class StructuredSampler : public TokenSampler {
     for (std::int64_t p = 0; p < layout_->n_pairs(); ++p)
       ++first[static_cast<std::size_t>(at.leaf[layout_->code(p)] + 1)];
     for (std::size_t c = 0; c + 1 < first.size(); ++c) first[c + 1] += first[c];
-    Stream rng(seed, Purpose::start, 0, 0);
-    const auto below = [&](std::int64_t n) {
-      return static_cast<std::int64_t>(
-          std::uint64_t{rng.next32()} * static_cast<std::uint64_t>(n) >> 32);
-    };
-    for (std::int64_t t = 0; t < n_tokens(); ++t) {
-      const auto c = static_cast<std::size_t>(below(at.K));
-      z.data()[t] = static_cast<std::uint16_t>(first[c] + below(first[c + 1] - first[c]));
-    }
+    start_tokens(seed, W(), *cells_, z.data(), [&](Stream& rng) {
+      const auto c = static_cast<std::size_t>(below(rng, at.K));
+      return static_cast<std::uint16_t>(first[c] + below(rng, first[c + 1] - first[c]));
+    });
   }
 
   void count(Vector<const std::uint16_t> z) {

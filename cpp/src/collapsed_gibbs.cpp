@@ -212,11 +212,10 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
   return words;
 }
 
-void start_assignment(std::uint64_t seed, std::int64_t K, std::int64_t n_tokens, std::uint16_t* z) {
-  Stream rng(seed, Purpose::start, 0, 0);
-  for (std::int64_t t = 0; t < n_tokens; ++t)
-    z[t] = static_cast<std::uint16_t>(std::uint64_t{rng.next32()} * static_cast<std::uint64_t>(K) >>
-                                      32);
+void start_assignment(std::uint64_t seed, const CsrView& W, const TokenCells& cells, std::int64_t K,
+                      std::uint16_t* z) {
+  start_tokens(seed, W, cells, z,
+               [K](Stream& rng) { return static_cast<std::uint16_t>(below(rng, K)); });
 }
 
 void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCells& cells,

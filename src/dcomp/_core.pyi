@@ -69,6 +69,18 @@ def fold_in(
     inner_tol: float,
     n_threads: int,
 ) -> _Sums: ...
+def content_keys(corpus: Corpus, key: npt.NDArray[np.uint64], n_threads: int) -> None: ...
+def split_tokens(
+    corpus: Corpus,
+    key: npt.NDArray[np.uint64],
+    fraction: float,
+    seed: int,
+    first: npt.NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+def start_counts(
+    corpus: Corpus, seed: int, c: npt.NDArray[np.int32], n: npt.NDArray[np.int32]
+) -> None: ...
 def log_predictive(
     corpus: Corpus,
     Theta: _Float,

@@ -65,8 +65,9 @@ struct CollapseInput {
 double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::uint16_t* z,
                       int n_threads);
 
-// Components drawn evenly for every token.
-void start_assignment(std::uint64_t seed, std::int64_t K, std::int64_t n_tokens, std::uint16_t* z);
+// Components drawn evenly for every token, each document by random numbers of its own.
+void start_assignment(std::uint64_t seed, const CsrView& W, const TokenCells& cells, std::int64_t K,
+                      std::uint16_t* z);
 
 // Components drawn from scores and loadings that are known roughly: in proportion to
 // scores_ik theta_jk among the components that matter to the document.

@@ -21,6 +21,7 @@ enum class Purpose : std::uint32_t {
   kept_loadings = 8,
   left_to_right = 9,
   annealing = 10,
+  split = 11,
 };
 
 class Stream {

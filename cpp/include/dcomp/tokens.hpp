@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dcomp/counts.hpp"
+#include "dcomp/rng.hpp"
 
 namespace dcomp {
 
@@ -52,5 +53,26 @@ class TokenCells {
   std::vector<std::int64_t> cell_runs_;  // (P * P + 1)
   std::vector<std::int32_t> document_;   // (T)
 };
+
+// A whole number below n, evenly but for 2^-32.
+inline std::int64_t below(Stream& rng, std::int64_t n) {
+  return static_cast<std::int64_t>(std::uint64_t{rng.next32()} * static_cast<std::uint64_t>(n) >>
+                                   32);
+}
+
+// The first assignment: choose(rng) for every token, with a stream for each document, so that its
+// tokens begin alike whatever documents come before it.
+template <class Choose>
+void start_tokens(std::uint64_t seed, const CsrView& W, const TokenCells& cells, std::uint16_t* z,
+                  const Choose& choose) {
+  std::vector<std::uint16_t> by_entry(static_cast<std::size_t>(cells.n_tokens()));
+  auto next = by_entry.begin();
+  for (std::int64_t i = 0; i < W.n_docs; ++i) {
+    Stream rng(seed, Purpose::start, 0, static_cast<std::uint64_t>(i));
+    for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e)
+      for (std::int32_t w = 0; w < W.data[e]; ++w) *next++ = choose(rng);
+  }
+  cells.from_entry_order(W, by_entry.data(), z);
+}
 
 }  // namespace dcomp

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dcomp import _core
 from dcomp.data.canonical import Rows, without_zeros
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidCounts, InvalidParameter
@@ -16,8 +18,9 @@ def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts
     """Send every token to the first part with probability `fraction`, else to the second.
 
     Tokens are independent, so that Poisson counts give two independent Poisson parts. Both parts
-    keep all documents and features, but not the reading order. The seed alone decides, on every
-    platform.
+    keep all documents and features, but not the reading order. Every document has random numbers of
+    its own, named by the seed and its id, or its counts where it has no id: it is split alike
+    whatever other documents it comes with, on every platform.
 
     >>> first, second = halves(Counts.from_matrix([[40, 2]]), fraction=0.5, seed=1)
     >>> first.n_tokens + second.n_tokens
@@ -25,8 +28,20 @@ def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts
     """
     if not 0 <= fraction <= 1:
         raise InvalidParameter(f"fraction must be between 0 and 1; found {fraction!r}")
-    first = _generator(seed).binomial(counts.data, fraction).astype(np.int32)
+    corpus = _core.Corpus(counts.indptr, counts.indices, counts.data, counts.n_features)
+    first = np.empty(counts.nnz, np.int32)
+    _core.split_tokens(corpus, _keys(counts, corpus), fraction, _checked(seed), first, 1)
     return _with_data(counts, first), _with_data(counts, counts.data - first)
+
+
+def _keys(counts: Counts, corpus: _core.Corpus) -> NDArray[np.uint64]:
+    """A number that names each document: by its id, or by what it holds."""
+    if counts.doc_ids is None:
+        keys = np.empty(counts.n_docs, np.uint64)
+        _core.content_keys(corpus, keys, 1)
+        return keys
+    digests = b"".join(blake2b(name.encode(), digest_size=8).digest() for name in counts.doc_ids)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 def _with_data(counts: Counts, data: NDArray[np.int32]) -> Counts:
@@ -55,6 +70,10 @@ def train_test(counts: Counts, test_fraction: float = 0.1, seed: int = 0) -> tup
 
 
 def _generator(seed: Any) -> np.random.Generator:
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidParameter(f"seed must be a whole number from 0; found {seed!r}")
-    return np.random.Generator(np.random.Philox(int(seed)))
+    return np.random.Generator(np.random.Philox(_checked(seed)))
+
+
+def _checked(seed: Any) -> int:
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+        raise InvalidParameter(f"seed must be a whole number from 0, below 2^64; found {seed!r}")
+    return int(seed)

@@ -25,7 +25,6 @@ from dcomp.inference.mean_field import with_learned
 from dcomp.inference.options import OF_SAMPLERS
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import add_means, empty_record
-from dcomp.inference.start import generator
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, column_totals, large_array, read_only
 from dcomp.models.base import moment_scores
@@ -92,12 +91,9 @@ class Gibbs(Sampler):
         counts, K = observed.counts, model.n_components
         if self.start == "mean-field":
             return self._from_mean_field(model, observed, seed, executor)
-        rng = generator(seed, purpose=2)
-        split = rng.multinomial(counts.data, np.full(K, 1 / K)).astype(np.int32)
-        n = np.zeros((counts.n_features, K), dtype=np.int32)
-        np.add.at(n, counts.indices, split)
         c = np.zeros((counts.n_docs, K), dtype=np.int32)
-        np.add.at(c, np.repeat(np.arange(counts.n_docs), np.diff(counts.indptr)), split)
+        n = np.zeros((counts.n_features, K), dtype=np.int32)
+        _core.start_counts(observed.corpus, seed, c, n)
         return State(model, read_only(c), read_only(n), sweep=0, seed=seed)
 
     def _from_mean_field(

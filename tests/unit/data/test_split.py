@@ -1,5 +1,7 @@
 """Random splits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,40 @@ def test_the_seed_decides(counts):
     assert train_test(counts, seed=1)[1] != train_test(counts, seed=2)[1]
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_document_is_split_alike_whatever_comes_with_it(counts, named):
+    """By its id, or by its counts where it has none; not by its place."""
+    whole = counts if named else Counts.from_matrix(counts.to_scipy())
+    first = halves(whole, 0.5, seed=3)[0]
+    chosen = [399, 5, 17]
+    assert halves(whole.rows(chosen), 0.5, seed=3)[0] == first.rows(chosen)
+    alone = [halves(whole.rows([i]), 0.5, seed=3)[0].to_scipy().toarray()[0] for i in chosen]
+    assert np.array_equal(alone, first.rows(chosen).to_scipy().toarray())
+
+
+def test_the_id_names_a_document_before_its_counts_do(counts):
+    other = Counts(
+        counts.indptr, counts.indices, counts.data, counts.features, counts.doc_ids[::-1]
+    )
+    plain = Counts.from_matrix(counts.to_scipy())
+    table = [halves(c, 0.5, seed=3)[0].to_scipy().toarray() for c in (counts, other, plain)]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert (table[a] != table[b]).any(axis=1).mean() > 0.9
+
+
+def test_the_split_of_a_count_is_binomial():
+    """Many documents of one large and one small count each, with ids of their own."""
+    n = 20_000
+    same = Counts.from_matrix(np.tile([900, 3], (n, 1)), doc_ids=range(n))
+    first = halves(same, 0.2, seed=8)[0].to_scipy().toarray()
+    mean, variance = first.mean(axis=0), first.var(axis=0)
+    assert (np.abs(mean - [180, 0.6]) < 5 * np.sqrt(np.array([144, 0.48]) / n)).all()
+    np.testing.assert_allclose(variance, [144, 0.48], rtol=0.05)
+    assert abs(np.corrcoef(first.T)[0, 1]) < 5 / np.sqrt(n)
+    # Neighbouring documents have nothing to do with each other.
+    assert abs(np.corrcoef(first[:-1, 0], first[1:, 0])[0, 1]) < 5 / np.sqrt(n)
+
+
 def test_extreme_fractions(counts):
     everything, nothing = halves(counts, 1.0)
     assert everything == counts
@@ -65,7 +101,9 @@ def test_bad_arguments(counts):
         halves(counts, 1.5)
     with pytest.raises(InvalidParameter, match="test_fraction must be"):
         train_test(counts, 0)
-    with pytest.raises(InvalidParameter, match="seed must be a whole number from 0; found -1"):
+    with pytest.raises(
+        InvalidParameter, match="seed must be a whole number .*; found -1"
+    ):
         halves(counts, seed=-1)
     with pytest.raises(InvalidCounts, match="at least two documents"):
         train_test(counts.rows([0]))

@@ -133,3 +133,12 @@ def test_the_ratio_and_its_error_by_hand():
     assert str(result).startswith("held-out perplexity 13.5 ± 6.5 (log-likelihood -2.6000 ± 0.4800")
     three = over_documents(np.array([-1.0, -2.0, -6.0]), np.ones(3))  # plain s / √n
     assert three.standard_error == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+
+
+def test_a_documents_score_does_not_depend_on_its_neighbours(planted):
+    train, test = dcomp.data.train_test(planted[0], 0.3, seed=1)
+    fit = dcomp.LDA(3, verbose=0).fit(train).fit_
+    whole = dcomp.evaluate.completion(fit, test)
+    chosen = [40, 3, 11]
+    some = dcomp.evaluate.completion(fit, test.rows(chosen))
+    assert np.array_equal(some.per_document, whole.per_document[chosen])

@@ -10,9 +10,15 @@ import dcomp
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference import CollapsedGibbs, Gibbs, MeanField
+from dcomp.inference import ALGORITHMS, CollapsedGibbs, Gibbs, MeanField
 from dcomp.inference.sampler_start import HEAT, heated
-from dcomp.models import MODELS, DirichletLoadings, DirichletMultinomial, Observations
+from dcomp.models import (
+    MODELS,
+    DirichletLoadings,
+    DirichletMultinomial,
+    Observations,
+    Structure,
+)
 from dcomp.models.learning import polya_gamma
 from dcomp.recipe import Recipe
 from dcomp.result import fit
@@ -176,3 +182,21 @@ def test_a_learned_gamma_is_kept_drawn_saved_and_refused(tmp_path, planted):
     assert (
         not MeanField().init(model_of("DM"), Observations.build(planted), 0).model.loadings.learned
     )
+
+
+@pytest.mark.parametrize("name", ["gibbs", "collapsed-gibbs"])
+@pytest.mark.parametrize("key", ["DM", "ST"])
+def test_a_documents_tokens_begin_alike_whatever_follows_it(planted, name, key):
+    """Random numbers are named by the document's number, not by the tokens before it."""
+    if (key, name) == ("ST", "gibbs"):
+        pytest.skip("ST has no direct sampler")
+    model = MODELS[key].build(3 if key == "DM" else Structure.from_parents([2, 2, -1]))
+    algorithm, found = ALGORITHMS[name](), []
+    for last in (300, 100):
+        observed = Observations.build(planted.rows(slice(0, last)))
+        state = algorithm.finish(observed, algorithm.init(model, observed, seed=4))
+        found.append(state.c[:100])
+    assert np.array_equal(*found)
+    words = found[0].sum(axis=0) / found[0].sum()
+    if key == "DM":  # and evenly: 6,000 tokens, five standard errors
+        np.testing.assert_allclose(words, 1 / 3, atol=0.031)

@@ -1,0 +1,24 @@
+// Splitting the tokens of documents, every document by random numbers of its own: what becomes of a
+// document does not depend on which others it comes with.
+#pragma once
+
+#include <cstdint>
+
+#include "dcomp/counts.hpp"
+
+namespace dcomp {
+
+// A number for each document that depends on its counts alone.
+void content_keys(const CsrView& W, std::uint64_t* key, int n_threads);
+
+// first[e] ~ Binomial(W.data[e], fraction) for every entry, with the stream that (seed, key of the
+// document) names.
+void split_tokens(const CsrView& W, const std::uint64_t* key, double fraction, std::uint64_t seed,
+                  std::int32_t* first, int n_threads);
+
+// The first counts of a direct sampler: every token given to one of K components evenly, with a
+// stream for each document. c (n_docs, K) and n (n_features, K) must be zero.
+void start_counts(const CsrView& W, std::int64_t K, std::uint64_t seed, std::int32_t* c,
+                  std::int32_t* n);
+
+}  // namespace dcomp
