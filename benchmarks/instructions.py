@@ -286,7 +286,9 @@ def main() -> None:
             "# Instructions of the kernels, before and after",
             "",
             f"{machine()}; counted under valgrind, which has no AVX-512. All instructions of a "
-            "process above one that does nothing, and those of the core and its mathematics alone.",
+            "process above one that does nothing, and those of the core and its mathematics alone: "
+            "where work moved between NumPy and the core, only the first ratio compares like with "
+            "like.",
             "",
             *rows,
             "",

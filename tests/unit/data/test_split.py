@@ -1,7 +1,5 @@
 """Random splits."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -101,9 +99,7 @@ def test_bad_arguments(counts):
         halves(counts, 1.5)
     with pytest.raises(InvalidParameter, match="test_fraction must be"):
         train_test(counts, 0)
-    with pytest.raises(
-        InvalidParameter, match="seed must be a whole number .*; found -1"
-    ):
+    with pytest.raises(InvalidParameter, match=r"seed must be a whole number .*; found -1"):
         halves(counts, seed=-1)
     with pytest.raises(InvalidCounts, match="at least two documents"):
         train_test(counts.rows([0]))

@@ -72,7 +72,7 @@ def test_sizes_are_those_of_the_tokens(sampled):
     np.testing.assert_allclose(found, expected)
     without = replace(sampled, kept=replace(sampled.kept, assignments=None))
     from_scores = diagnostics(without).quantity("effective components").trace[0]
-    # Scores are drawn given the tokens: each of the 100 is off by some 0.7 %, their mean by a tenth.
+    # Scores are drawn given the tokens: each of the 100 is off by some 0.7 %, their mean by less.
     assert (from_scores / expected).mean() == pytest.approx(1, abs=0.0035)
     np.testing.assert_allclose(from_scores, expected, rtol=0.035)
 
