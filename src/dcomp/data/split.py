@@ -13,6 +13,8 @@ from dcomp.data.canonical import Rows, without_zeros
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidCounts, InvalidParameter
 
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two copies of a document meet
+
 
 def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts, Counts]:
     """Send every token to the first part with probability `fraction`, else to the second.
@@ -20,7 +22,8 @@ def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts
     Tokens are independent, so that Poisson counts give two independent Poisson parts. Both parts
     keep all documents and features, but not the reading order. Every document has random numbers of
     its own, named by the seed and its id, or its counts where it has no id: it is split alike
-    whatever other documents it comes with, on every platform.
+    whatever other documents it comes with, on every platform. The copies of a document are told
+    apart by their order.
 
     >>> first, second = halves(Counts.from_matrix([[40, 2]]), fraction=0.5, seed=1)
     >>> first.n_tokens + second.n_tokens
@@ -35,13 +38,20 @@ def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts
 
 
 def _keys(counts: Counts, corpus: _core.Corpus) -> NDArray[np.uint64]:
-    """A number that names each document: by its id, or by what it holds."""
+    """A number that names each document: by its id, or by what it holds. Documents of one name are
+    counted, because the same split for all of them would be one observation and not many."""
+    keys = np.empty(counts.n_docs, np.uint64)
     if counts.doc_ids is None:
-        keys = np.empty(counts.n_docs, np.uint64)
         _core.content_keys(corpus, keys, 1)
-        return keys
-    digests = b"".join(blake2b(name.encode(), digest_size=8).digest() for name in counts.doc_ids)
-    return np.frombuffer(digests, "<u8").astype(np.uint64)
+    else:
+        ids = (blake2b(name.encode(), digest_size=8).digest() for name in counts.doc_ids)
+        keys[:] = np.frombuffer(b"".join(ids), "<u8")
+    order = np.argsort(keys, kind="stable")
+    same = np.r_[False, keys[order][1:] == keys[order][:-1]]
+    place = np.arange(counts.n_docs)
+    copy = place - np.maximum.accumulate(np.where(same, 0, place))  # 0 for the first of a name
+    keys[order] += copy.astype(np.uint64) * _STEP
+    return keys
 
 
 def _with_data(counts: Counts, data: NDArray[np.int32]) -> Counts:

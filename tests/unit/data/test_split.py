@@ -63,6 +63,19 @@ def test_the_id_names_a_document_before_its_counts_do(counts):
         assert (table[a] != table[b]).any(axis=1).mean() > 0.9
 
 
+def test_copies_of_a_document_are_split_apart():
+    """Many people answer alike: their splits must not be one split."""
+    same = Counts.from_matrix(np.tile([[4, 0, 2]], (500, 1)))
+    first = halves(same, 0.5, seed=2)[0].to_scipy().toarray()
+    assert len(np.unique(first, axis=0)) == 15
+    assert abs(first[:, 0].mean() - 2) < 5 / np.sqrt(500)
+    # Others between them change nothing.
+    table = np.repeat([[4, 0, 2], [1, 1, 1]], [500, 300], axis=0)
+    mixed = np.random.default_rng(0).permutation(800)
+    kept = halves(Counts.from_matrix(table[mixed]), 0.5, seed=2)[0].to_scipy().toarray()
+    assert np.array_equal(kept[mixed < 500], first)
+
+
 def test_the_split_of_a_count_is_binomial():
     """Many documents of one large and one small count each, with ids of their own."""
     n = 20_000
