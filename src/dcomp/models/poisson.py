@@ -6,8 +6,8 @@ prior of l alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,53 +15,19 @@ import numpy.typing as npt
 from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray
-from dcomp.models.loadings import DirichletLoadings, log_dirichlet_density
+from dcomp.models.flat import FlatModel
 from dcomp.models.observations import Observations
-from dcomp.models.options import Option, Request, Wishes
 from dcomp.models.words import draw_words, word_log_likelihood
 
 
 @dataclass(frozen=True)
-class PoissonModel:
+class PoissonModel(FlatModel):
     """l from a prior of rates, w_j ~ Poisson(e (Θl)_j), θ_k ~ Dirichlet(γ).
 
     The prior offers `n_components`, `log_density(l)` and `draw_prior(n_docs, rng)`.
     """
 
-    scores: Any
-    loadings: DirichletLoadings = field(default_factory=DirichletLoadings)
-
-    key: ClassVar[str]
-    long_name: ClassVar[str]
-    scores_type: ClassVar[Any]
     has_exposure: ClassVar[bool] = True
-    options: ClassVar[tuple[Option, ...]] = ()  # what users may say of it
-    estimator: ClassVar[str] = "DCA"  # the one that has parameters for all that makes it up
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-        return int(self.scores.n_components)
-
-    @property
-    def leaf_model(self) -> None:
-        """Components are no nodes with leaves below them."""
-
-    def wishes(self, request: Request) -> Wishes:
-        """What it asks of an algorithm beside what users say: nothing."""
-        return Wishes()
-
-    def with_scores(self, **changes: Any) -> Self:
-        """The same model with other hyper-parameters of the scores."""
-        return replace(self, scores=self.scores.with_values(**changes))
-
-    def with_loadings(self, loadings: DirichletLoadings) -> Self:
-        """The same model with another prior of the loadings."""
-        return replace(self, loadings=loadings)
-
-    def without_zeros(self) -> Any:
-        """The model that this one is where no score is exactly 0: itself, unless scores can be."""
-        return self
 
     def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
         """Per document, the terms of log p(w) that no parameter changes (BJ06 III.A).
@@ -83,20 +49,6 @@ class PoissonModel:
         words = word_log_likelihood(observed.counts, scores, Theta)
         mean_total: FloatArray = observed.total_exposure * scores.sum(axis=1)
         return words - mean_total + self.log_constant(observed, combinatoric=combinatoric)
-
-    def log_joint(
-        self,
-        observed: Observations,
-        scores: FloatArray,
-        Theta: FloatArray,
-        *,
-        combinatoric: bool = False,
-    ) -> float:
-        """log p(w, l, Θ): BJ06 (2) or (3), and the prior of Θ."""
-        gamma = self.loadings.per_feature(len(Theta))
-        words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
-        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
-        return float((words + self.scores.log_density(scores)).sum()) + prior
 
     def simulate(
         self,
