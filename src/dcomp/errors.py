@@ -15,6 +15,10 @@ class InvalidParameter(DcompError, ValueError):
     """A parameter lies outside its range; the message names it, the rule and the value."""
 
 
+class InvalidConfig(InvalidParameter):
+    """A config file says something wrong; the message names the file, the key and the rule."""
+
+
 class UnsupportedCombination(DcompError, ValueError):
     """A model and an algorithm (or an option) that do not go together; lists what does."""
 

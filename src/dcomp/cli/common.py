@@ -18,7 +18,7 @@ from dcomp.cli.wording import in_shell_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dcomp.data import Counts, FeatureSpace
+    from dcomp.data import Counts
     from dcomp.result import Fit
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -111,17 +111,9 @@ class Source:
 
 def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
-    from dcomp.data import FeatureSpace
-
     counts = source.read()
-    tokens, space = counts.n_tokens, fit.features
-    if space.n_blocks > 1 and counts.features.n_blocks == 1:
-        # Files carry no blocks: match by name alone, then put the fit's blocks back.
-        flat = FeatureSpace.build(space.n_features, _names_in_file(space, counts.features))
-        aligned, dropped = counts.aligned_to(flat)
-        counts = aligned.with_features(space)
-    else:
-        counts, dropped = counts.aligned_to(space)
+    tokens = counts.n_tokens
+    counts, dropped = counts.aligned_to(fit.features)
     if dropped and not quiet:
         share = 100 * dropped / tokens
         say(
@@ -129,13 +121,3 @@ def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
             "the fit does not know their features"
         )
     return counts, dropped
-
-
-def _names_in_file(space: FeatureSpace, of_file: FeatureSpace) -> tuple[str, ...] | None:
-    """What a file without blocks calls the features of a blocked space: block=feature where it
-    says so, or where the names alone would not tell them apart."""
-    names, labels = space.names, space.labels
-    if names is None or labels is None:
-        return None
-    says_so = not set(labels).isdisjoint(of_file.names or ())
-    return labels if says_so or len(set(names)) < len(names) else names

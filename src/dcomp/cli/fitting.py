@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcomp.cli.common import Source, one_line_warnings, say
 from dcomp.cli.flags import said
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidConfig, InvalidParameter, UnsupportedCombination
 from dcomp.recipe import READING, Config, Recipe, table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Order:
                 raise InvalidParameter(
                     f"a resumed fit keeps its own settings: leave out {flags}, or fit anew"
                 )
-        return cls(Source(path, **reading), Recipe(**given), reading, resume)
+        return cls(Source(path, **reading), _recipe(given, from_file, config), reading, resume)
 
     def save(self, path: Path) -> None:
         """To a config file that repeats it."""
@@ -63,6 +63,16 @@ class Order:
         rows = table()
         again = {name: value for name, value in self.recipe.given.items() if rows[name].resumes}
         return {**again, **self.reading}
+
+
+def _recipe(given: Mapping[str, Any], from_file: Config, path: Path | None) -> Recipe:
+    """The recipe; what is wrong with a file that says it all is said of the file."""
+    try:
+        return Recipe(**given)
+    except (InvalidParameter, UnsupportedCombination) as error:
+        if path is None or set(given) - set(from_file.recipe):
+            raise
+        raise InvalidConfig(f"{path}: {error}") from None
 
 
 def run_fit(order: Order, jobs: int | None, *, show: bool) -> tuple[Fit, Counts]:

@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from dcomp.errors import InvalidConfig
+
 # Parameters of the library that the shell calls otherwise.
 _IN_SHELL = {
     "n_components": "k",
@@ -107,5 +109,8 @@ def speak_for(group: Any, command: str | None) -> None:
 
 
 def in_shell_words(message: object) -> str:
-    """A message of the library in the words of the command that runs."""
+    """A message of the library in the words of the command that runs; one about a config file keeps
+    the names of the file."""
+    if isinstance(message, InvalidConfig):
+        return str(message)
     return _current.get().translate(str(message))

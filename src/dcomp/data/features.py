@@ -224,17 +224,29 @@ class FeatureSpace:
     def positions_in(self, other: FeatureSpace) -> NDArray[np.int32]:
         """Find each feature, by block and name, in another space: its position there, or -1.
 
-        Blocks are matched by name, or by number where a side does not name them. Without feature
-        names on both sides, features are matched by position and must be as many.
+        Blocks are matched by name, or by number where a side does not name them. A table without
+        blocks is matched by the names of its columns alone, plain ("nay") or with their blocks
+        ("RC6=nay"). Without feature names on both sides, features are matched by position and must
+        be as many.
 
         >>> FeatureSpace.build(2, ["a", "b"]).positions_in(FeatureSpace.build(2, ["b", "c"]))
         array([-1,  0], dtype=int32)
         """
         if self.names is None or other.names is None:
             return self._same_positions(other)
+        if self.block_names is None and self.n_blocks == 1 < other.n_blocks:
+            named = {name: j for j, name in enumerate(other._names_without_blocks(self.names))}
+            return np.array([named.get(name, -1) for name in self.names], np.int32)
         own = self._identities(other)
         place = {key: j for j, key in enumerate(other._identities(self))}
         return np.array([place.get(key, -1) for key in own], np.int32)
+
+    def _names_without_blocks(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """What a table without blocks, of these columns, calls the features: block=feature where it
+        says so, or where the names alone would not tell them apart."""
+        names, labels = self.names or (), self.labels or ()
+        says_so = not set(labels).isdisjoint(columns)
+        return labels if says_so or len(set(names)) < len(names) else names
 
     def _same_positions(self, other: FeatureSpace) -> NDArray[np.int32]:
         if self.n_features != other.n_features:

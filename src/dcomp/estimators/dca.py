@@ -150,6 +150,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         earlier = getattr(self, "fit_", None) if self.warm_start else None
         algorithm = recipe.algorithm if earlier is None else earlier.algorithm
         max_iter = settings.max_iter
+        if earlier is not None and earlier.n_sweeps >= max_iter and earlier.is_of(counts):
+            return self  # all the sweeps that were asked for are done
         announce(
             self.verbose,
             plan_draws(counts, model, algorithm, max_iter, settings.n_chains, settings.draw_budget),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -235,12 +235,12 @@ def typed_tree(tree: Any, branching: int | None = None, depth: int | None = None
         raise InvalidParameter("a tree has its own depth: give tree= or depth=, not both")
     if isinstance(tree, Tree):
         return tree
-    if isinstance(tree, str):
+    if isinstance(tree, Mapping):
+        return Tree.from_names(tree)
+    if isinstance(tree, str) or not isinstance(tree, Iterable):
         raise InvalidParameter(
             f"tree must be a Tree, a list of parents or nested names; got {tree!r}"
         )
-    if isinstance(tree, Mapping):
-        return Tree.from_names(tree)
     entries = list(tree)
     is_names = bool(entries) and isinstance(entries[0], str)
     return Tree.from_names(entries) if is_names else Tree.from_parents(entries)

@@ -7,7 +7,7 @@ of leaf and node, those with υ_ch > 0; in a strict tree they are the paths from
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -97,7 +97,12 @@ class Structure:
         >>> Structure.from_mask(np.ones((2, 3))).parents is None
         True
         """
-        table = sparse.csr_matrix(mask)
+        try:
+            table = sparse.csr_matrix(mask)
+        except (TypeError, ValueError):
+            raise InvalidParameter(
+                f"a mask is a table of numbers, leaves × nodes; got {mask!r}"
+            ) from None
         table.eliminate_zeros()
         K, H = table.shape
         if not 1 <= K <= H:
@@ -298,8 +303,8 @@ def typed_structure(
 def _from_tree(tree: Any) -> Structure:
     """Parents may have several at the top; everything else is as for a tree of components."""
     is_parents = (
-        not isinstance(tree, str)
-        and not hasattr(tree, "parents")
+        isinstance(tree, Iterable)
+        and not isinstance(tree, str | Tree)
         and all(parent is None or isinstance(parent, int | np.integer) for parent in tree)
     )
     if is_parents:

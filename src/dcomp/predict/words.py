@@ -69,9 +69,13 @@ def feature_numbers(features: FeatureSpace, words: Sequence[int | str]) -> npt.N
     >>> feature_numbers(FeatureSpace.build(2, ["nay", "nay"], ["RC5", "RC6"]), ["RC6=nay"])
     array([1])
     """
+    if isinstance(words, str):
+        raise InvalidParameter(f"words must be a list of names or numbers; got the text {words!r}")
     known = features.numbers_by_name()
     out = []
     for word in words:
+        if isinstance(word, bool) or not isinstance(word, str | int | np.integer):
+            raise InvalidParameter(f"words must be names or numbers of features; got {word!r}")
         if isinstance(word, str):
             if word not in known:
                 how = "; with blocks they are called block=feature" * (features.n_blocks > 1)

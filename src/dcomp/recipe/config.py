@@ -18,12 +18,13 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.errors import InvalidConfig, InvalidFile, InvalidParameter
 from dcomp.models.options import Kind, Option
 from dcomp.recipe.table import READING, table
 
@@ -58,7 +59,7 @@ class Config:
             raise InvalidFile(f"{path}: a config file is TOML; {error}") from None
         section = values.pop(INPUT, {})
         if not isinstance(section, dict):
-            raise InvalidParameter(f"{path}: {INPUT} must be a table, [{INPUT}]; got {section!r}")
+            raise InvalidConfig(f"{path}: {INPUT} must be a table, [{INPUT}]; got {section!r}")
         return cls(
             _checked(path, "", values, table().values()),
             _checked(path, f"{INPUT}.", section, READING),
@@ -73,7 +74,13 @@ class Config:
         if self.input:
             lines += ["", f"[{INPUT}]"] if lines else [f"[{INPUT}]"]
             lines += [_line(options[name], value, path) for name, value in self.input.items()]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        # Beside the target and then in its place: a full disk leaves the old file as it was.
+        part = path.with_name(f".{path.name}.part")
+        try:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _checked(
@@ -83,7 +90,7 @@ def _checked(
     known = {option.name: option for option in options}
     for key in values:
         if key not in known:
-            raise InvalidParameter(f"{path}: {_unknown(place, key, known)}")
+            raise InvalidConfig(f"{path}: {_unknown(place, key, known)}")
     return {
         key: _checked_value(path, place + key, values[key], known[key])
         for key in known
@@ -95,20 +102,30 @@ def _unknown(place: str, key: str, known: Mapping[str, Option]) -> str:
     """What to say of a key that is none: often it is the flag of the shell."""
     flag = "--" + key.replace("_", "-")
     meant = [name for name, option in known.items() if {flag, f"-{key}"} & set(option.flags)]
-    hint = f"it is called {meant[0]!r} here" if meant else f"there are {', '.join(known)}"
+    near = get_close_matches(key.replace("-", "_"), known, n=1)
+    if meant:
+        hint = f"it is called {meant[0]!r} here"
+    elif not place and key in {option.name for option in READING}:
+        hint = f"it belongs below [{INPUT}]"
+    elif near:
+        hint = f"the nearest is {near[0]!r}"
+    else:
+        hint = f"there are {', '.join(known)}"
     return f"there is no key {place + key!r}; {hint}"
 
 
 def _checked_value(path: Path, place: str, value: Any, option: Option) -> Any:
     if option.kind == "file" and isinstance(value, str):
         return path.parent / value
+    if option.kind == "file" and not isinstance(value, list):
+        raise InvalidConfig(f"{path}: {place} must be the path of a file, in quotes; got {value!r}")
     # A file has no objects: what may be one in Python is a word or a number here.
     in_files: dict[Kind, Kind] = {"name": "word", "seed": "whole"}
     kind = in_files.get(option.kind, option.kind)
     try:
         return replace(option, name=place, kind=kind).checked(value)
     except InvalidParameter as error:
-        raise InvalidParameter(f"{path}: {error}") from None
+        raise InvalidConfig(f"{path}: {error}") from None
 
 
 def _line(option: Option, value: Any, path: Path) -> str:

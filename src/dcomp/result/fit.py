@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcomp import validation
-from dcomp.data import FeatureSpace, as_counts
+from dcomp.data import Counts, FeatureSpace, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import Algorithm, Draw, State, draw_given_counts
@@ -79,6 +79,10 @@ class Fit:
     def dtype(self) -> np.dtype[Any]:
         """Of loadings and scores."""
         return self.algorithm.precision
+
+    def is_of(self, counts: Counts) -> bool:
+        """Whether these are the counts that were fitted."""
+        return self.provenance.data_fingerprint == counts.fingerprint()
 
     @property
     def is_approximate(self) -> bool:

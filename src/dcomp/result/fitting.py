@@ -10,7 +10,7 @@ import numpy as np
 
 from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
-from dcomp.errors import UnsupportedCombination
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, RelativeChange, Run, run
 from dcomp.inference.keep import DRAW_BUDGET
@@ -64,6 +64,11 @@ def fit(
         if n_chains > 1:
             raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
         resume.provenance.require_same(provenance, "a fit can be resumed")
+        if resume.n_sweeps >= max_iter:
+            raise InvalidParameter(
+                f"max_iter counts all sweeps, and {resume.n_sweeps} are done: to go on give more "
+                f"than that; got {max_iter}"
+            )
         earlier = Run(resume.state, resume.history.rows, resume.reason)
     endings: list[Ending] = []
 

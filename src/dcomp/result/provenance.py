@@ -63,5 +63,5 @@ class Provenance:
                 f"{what} only on the counts that it was fitted to; these have "
                 f"{other.n_docs} documents, {other.n_features} features, "
                 f"{other.n_tokens} tokens, those had {self.n_docs}, "
-                f"{self.n_features}, {self.n_tokens} (or other contents)"
+                f"{self.n_features}, {self.n_tokens} (or other contents, names or blocks)"
             )

@@ -15,6 +15,7 @@ Everything read is checked before it is believed: a file may be cut short, forei
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -164,6 +165,10 @@ def load(path: str | os.PathLike[str]) -> Fit:
         ) from None
     except InvalidFile:
         raise
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place in the file that lies before its beginning
+            raise
+        raise InvalidFile(f"{source}: damaged dcomp fit (its directory points nowhere)") from None
     except (KeyError, TypeError, ValueError, EOFError, OverflowError, zlib.error) as error:
         # Priors and algorithms speak to users; here what they refuse is the file's doing.
         what = str(error) if isinstance(error, DcompError) else f"{type(error).__name__}: {error}"

@@ -17,8 +17,8 @@ class Trace:
     """What happened in each sweep. A column by name, a row by number.
 
     >>> trace = Trace((Info(1, -10.0, -10.0, 1.0), Info(2, -9.0, -9.0, 1.0)))
-    >>> trace["objective"], trace[1]["sweep"]
-    (array([-10.,  -9.]), 2)
+    >>> trace["objective"], trace[1]["sweep"], len(trace[-1:])
+    (array([-10.,  -9.]), 2, 1)
     """
 
     rows: tuple[Info, ...]
@@ -29,9 +29,11 @@ class Trace:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (asdict(row) for row in self.rows)
 
-    def __getitem__(self, key: str | int) -> Any:
+    def __getitem__(self, key: str | int | slice) -> Any:
         if isinstance(key, str):
             return self.column(key)
+        if isinstance(key, slice):
+            return Trace(self.rows[key])
         return asdict(self.rows[key])
 
     @property

@@ -66,6 +66,7 @@ def test_other_masks_are_none(mask):
         (lambda: Structure.from_parents([-1, -1], ["x"]), "a name for each of its 2 nodes; got 1"),
         (lambda: Structure.from_parents([-1, -1], ["x", "x"]), "1 of them different"),
         (lambda: Structure.from_mask([[1, 0], [1, 0], [0, 1]]), "got 3 × 2"),
+        (lambda: Structure.from_mask("x"), "a mask is a table of numbers.*got 'x'"),
         (lambda: Structure.from_mask([[1, 0, 1], [0, 0, 0]]), "leaf 1 has nothing in its row"),
         (lambda: Structure.from_mask([[1, 0, 0], [0, 1, 0]]), "node 2 has nothing in its column"),
         (lambda: Structure.from_mask(np.ones((300, 300))), "fewer than 65536 pairs"),

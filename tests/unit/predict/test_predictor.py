@@ -113,6 +113,10 @@ def test_words_by_name_and_within_their_block(split):
         predictor.word_probability(new, ["w99"])
     with pytest.raises(dcomp.InvalidParameter, match=r"\[0, 30\); got 30"):
         predictor.word_probability(new, [30])
+    with pytest.raises(dcomp.InvalidParameter, match="a list of names or numbers; got the text"):
+        predictor.word_probability(new, "title=w3")
+    with pytest.raises(dcomp.InvalidParameter, match="names or numbers of features; got"):
+        predictor.word_probability(new, [("title", "w3")])
 
 
 def test_a_document_without_words_has_even_words_under_zero_scores():
@@ -121,3 +125,22 @@ def test_a_document_without_words_has_even_words_under_zero_scores():
     Theta = np.array([[0.5, 0.1], [0.5, 0.9]])
     found = word_probability(np.array([[0.0, 0.0], [2.0, 0.0]]), Theta, np.array([0, 1]))
     np.testing.assert_allclose(found, [[0.3, 0.7], [0.5, 0.5]])
+
+
+def test_a_table_without_blocks_is_matched_by_the_names_of_its_columns():
+    """As a file has them: with the block in front, or plain where that is enough."""
+    X = np.random.default_rng(0).integers(0, 2, (12, 4))
+    spaces = {
+        "alike": (["yea", "nay"] * 2, ["RC5", "RC5", "RC6", "RC6"]),
+        "apart": (["yes5", "no5", "yes6", "no6"], ["RC5", "RC5", "RC6", "RC6"]),
+    }
+    for names, blocks in spaces.values():
+        counts = dcomp.Counts.from_matrix(X, feature_names=names, blocks=blocks)
+        fit = dcomp.DCA(2, verbose=0).fit(counts).fit_
+        expected = fit.transform(counts)
+        labels = [counts.features.name(j) for j in range(4)]
+        plain = dcomp.Counts.from_matrix(X[:, ::-1], feature_names=labels[::-1])
+        np.testing.assert_array_equal(fit.transform(plain), expected)
+        if len(set(names)) == 4:
+            plain = dcomp.Counts.from_matrix(X[:, ::-1], feature_names=names[::-1])
+            np.testing.assert_array_equal(fit.transform(plain), expected)

@@ -42,7 +42,12 @@ def test_paths_follow_the_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("alhpa = 1", "there is no key 'alhpa'; there are n_components, model"),
+        ("alhpa = 1", "there is no key 'alhpa'; the nearest is 'alpha'"),
+        ("n-components = 1", "there is no key 'n-components'; the nearest is 'n_components'"),
+        ("frobnicate = 1", "there is no key 'frobnicate'; there are n_components, model"),
+        ("min_docs = 2", r"there is no key 'min_docs'; it belongs below \[input\]"),
+        ("[input]\nblocks = 3", "input.blocks must be the path of a file, in quotes; got 3"),
+        ("tree = 3", "tree must be the path of a file, in quotes; got 3"),
         ("seed = 1", "there is no key 'seed'; it is called 'random_state' here"),
         ("k = 1", "there is no key 'k'; it is called 'n_components' here"),
         ("n_components = 2.5", "n_components must be a whole number of at least 1; got 2.5"),

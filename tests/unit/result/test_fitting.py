@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import dcomp
 from dcomp.models import DirichletMultinomial
@@ -48,3 +49,17 @@ def test_the_best_chain_ended_highest_over_its_last_tenth(monkeypatch):
 def test_of_few_sweeps_the_last_decides(monkeypatch):
     fitted, seeds = fit_with_objectives(monkeypatch, [[-1.0, -1.0, -4.0], [-9.0, -9.0, -3.0]])
     assert fitted.seed == seeds[1]
+
+
+@pytest.mark.parametrize("algorithm", ["mean-field", "gibbs"])
+def test_a_resumed_fit_that_has_nothing_left_to_do_is_an_error(algorithm):
+    """Nothing would be done, and the fit would be called stopped at a limit that it never met."""
+    X = np.random.default_rng(0).poisson(2.0, (20, 6))
+    options = {"algorithm": algorithm, "max_iter": 40, "tol": 0, "verbose": 0}
+    done = dcomp.LDA(2, **options).fit(X).fit_
+    for max_iter in (10, 40):
+        with pytest.raises(dcomp.InvalidParameter, match=rf"40 are done.*got {max_iter}"):
+            dcomp.fit(X, done.model, resume=done, max_iter=max_iter, tol=0)
+    again = dcomp.LDA(2, warm_start=True, **options).fit(X)
+    first = again.fit_
+    assert again.fit(X).fit_ is first
