@@ -59,17 +59,7 @@ def fit(
     observed = validation.resolve_observations(counts, model, exposure)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
     provenance = Provenance.from_counts(counts)
-    earlier = None
-    if resume is not None:
-        if n_chains > 1:
-            raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
-        resume.provenance.require_same(provenance, "a fit can be resumed")
-        if resume.n_sweeps >= max_iter:
-            raise InvalidParameter(
-                f"max_iter counts all sweeps, and {resume.n_sweeps} are done: to go on give more "
-                f"than that; got {max_iter}"
-            )
-        earlier = Run(resume.state, resume.history.rows, resume.reason)
+    earlier = None if resume is None else _earlier_run(resume, provenance, n_chains, max_iter)
     endings: list[Ending] = []
 
     def one(chain_seed: int) -> Run:
@@ -115,6 +105,19 @@ def fit(
         kept,
         tuple(endings[: len(traces)]),  # an interrupt may have come between a chain's two
     )
+
+
+def _earlier_run(resume: Fit, provenance: Provenance, n_chains: int, max_iter: int) -> Run:
+    """The run to go on from; an error where that cannot be."""
+    if n_chains > 1:
+        raise UnsupportedCombination("one chain is resumed at a time; leave n_chains at 1")
+    resume.provenance.require_same(provenance, "a fit can be resumed")
+    if resume.n_sweeps >= max_iter:
+        raise InvalidParameter(
+            f"max_iter counts all sweeps, and {resume.n_sweeps} are done: to go on give more than "
+            f"that; got {max_iter}"
+        )
+    return Run(resume.state, resume.history.rows, resume.reason)
 
 
 def plan_draws(
