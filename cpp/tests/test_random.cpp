@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "dcomp/random.hpp"
+#include "dcomp/split.hpp"
 #include "dcomp/tokens.hpp"
 #include "random_counts.hpp"
 
@@ -91,4 +92,39 @@ TEST(binomial_draws_have_the_moments_of_a_binomial) {
   CHECK(dcomp::draw_binomial(rng, 0, 0.5) == 0);
   CHECK(dcomp::draw_binomial(rng, 7, 0.0) == 0);
   CHECK(dcomp::draw_binomial(rng, 7, 1.0) == 7);
+}
+
+TEST(a_document_is_split_by_its_key_alone_on_any_number_of_threads) {
+  const auto W = dcomp::test::random_counts(700, 30, 8, 5);
+  const dcomp::CsrView view = W.view();
+  std::vector<std::uint64_t> key(static_cast<std::size_t>(view.n_docs)), again(key);
+  dcomp::content_keys(view, key.data(), 1);
+  dcomp::content_keys(view, again.data(), 4);
+  CHECK(key == again);
+  std::vector<std::int32_t> one(W.data.size()), four(W.data.size());
+  dcomp::split_tokens(view, key.data(), 0.5, 7, one.data(), 1);
+  dcomp::split_tokens(view, key.data(), 0.5, 7, four.data(), 4);
+  CHECK(one == four);
+  for (std::size_t e = 0; e < one.size(); ++e) CHECK(one[e] >= 0 && one[e] <= W.data[e]);
+}
+
+TEST(the_first_counts_hold_every_token_once) {
+  const auto W = dcomp::test::random_counts(50, 20, 6, 5);
+  const dcomp::CsrView view = W.view();
+  const std::int64_t K = 3;
+  std::vector<std::int32_t> c(static_cast<std::size_t>(view.n_docs * K), 0);
+  std::vector<std::int32_t> n(static_cast<std::size_t>(view.n_features * K), 0);
+  dcomp::start_counts(view, K, 4, c.data(), n.data());
+  std::int64_t of_documents = 0, of_features = 0, tokens = 0;
+  for (const std::int32_t x : c) of_documents += x;
+  for (const std::int32_t x : n) of_features += x;
+  for (const std::int32_t x : W.data) tokens += x;
+  CHECK(of_documents == tokens);
+  CHECK(of_features == tokens);
+  for (std::int64_t i = 0; i < view.n_docs; ++i) {
+    std::int64_t length = 0, given = 0;
+    for (std::int64_t e = view.indptr[i]; e < view.indptr[i + 1]; ++e) length += view.data[e];
+    for (std::int64_t k = 0; k < K; ++k) given += c[static_cast<std::size_t>(i * K + k)];
+    CHECK(given == length);
+  }
 }

@@ -38,7 +38,7 @@ CollapsedRun run_collapsed(const OwnedCounts& W, std::int64_t K, int n_parts, in
       recount(cells, block.data(), 2, prior, false);
   CollapsedRun run;
   run.z.resize(static_cast<std::size_t>(cells.n_tokens()));
-  start_assignment(4, W, cells, K, run.z.data());
+  start_assignment(4, W.view(), cells, K, run.z.data());
   counts.count(run.z.data());
   const std::vector<double> gamma(static_cast<std::size_t>(J), 0.05);
   for (int sweep = 1; sweep <= n_sweeps; ++sweep) {

@@ -42,7 +42,7 @@ TreeRun run_tree(const OwnedCounts& W, const ScorePrior& prior, int n_parts, int
       recount(cells, block.data(), 1, prior, false);
   TreeRun run;
   run.z.resize(static_cast<std::size_t>(cells.n_tokens()));
-  start_assignment(3, W, cells, prior.n_components, run.z.data());
+  start_assignment(3, W.view(), cells, prior.n_components, run.z.data());
   counts.count(run.z.data());
   const std::vector<double> gamma(static_cast<std::size_t>(W.n_features), 0.1);
   for (std::uint32_t sweep = 1; sweep <= 3; ++sweep)
