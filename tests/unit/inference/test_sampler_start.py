@@ -200,3 +200,15 @@ def test_a_documents_tokens_begin_alike_whatever_follows_it(planted, name, key):
     words = found[0].sum(axis=0) / found[0].sum()
     if key == "DM":  # and evenly: 6,000 tokens, five standard errors
         np.testing.assert_allclose(words, 1 / 3, atol=0.031)
+
+
+def test_annealing_makes_zeros_as_rare_as_it_makes_priors_strong():
+    """Means stay, α / β among them; ρ times the heat would be no probability."""
+    model = MODELS["CGP"].build(2, alpha=0.4, beta=[0.5, 2.0], rho=0.6)
+    first, later = heated(model, 1, 10).scores, heated(model, 8, 10).scores
+    np.testing.assert_allclose(first.rho, 0.6 / HEAT)
+    np.testing.assert_allclose(first.alpha, 0.4 * HEAT)
+    np.testing.assert_allclose(first.alpha / first.beta, model.scores.alpha / model.scores.beta)
+    assert (first.rho < later.rho).all()
+    assert (later.rho < 0.6).all()
+    assert heated(model, 11, 10) == model

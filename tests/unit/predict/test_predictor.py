@@ -144,3 +144,30 @@ def test_a_table_without_blocks_is_matched_by_the_names_of_its_columns():
         if len(set(names)) == 4:
             plain = dcomp.Counts.from_matrix(X[:, ::-1], feature_names=names[::-1])
             np.testing.assert_array_equal(fit.transform(plain), expected)
+
+
+def test_new_documents_of_a_tempered_fit_are_tempered():
+    """At rest m_k ∝ Σ_j w_j (m_k θ_jk)^β / Σ_k (m_k θ_jk)^β, with the fit's own β."""
+    truth = dcomp.models.DirichletMultinomial.build(4, alpha=0.5, gamma=0.5)
+    space = dcomp.data.FeatureSpace.build(80)
+    counts, *_ = truth.simulate(space, np.full(150, 40), np.random.default_rng(14))
+    fits = [
+        dcomp.PLSA(8, held_out=0.1, max_iter=500, random_state=seed, verbose=0)
+        .fit(counts.rows(slice(0, 100)))
+        .fit_
+        for seed in range(3)
+    ]
+    fit = min(fits, key=lambda fit: fit.temper)
+    beta = fit.predictor.temper
+    assert beta == fit.temper < 1
+    W = counts.rows(slice(100, None)).to_scipy().toarray()
+    m = fit.predictor.fold_in(W, max_inner=5000, tol=1e-7).scores.astype(float)
+
+    def update(power):
+        part = (m[:, None, :] * fit.Theta.astype(float)) ** power  # (I, J, K)
+        part /= np.maximum(part.sum(axis=2, keepdims=True), 1e-300)
+        return np.einsum("ij,ijk->ik", W, part) / W.sum(axis=1, keepdims=True)
+
+    seen = np.isclose(W @ (fit.Theta.sum(axis=1) == 0), 0)  # no word that the fit never saw
+    np.testing.assert_allclose(update(beta)[seen], m[seen], atol=2e-3)
+    assert np.abs(update(1.0)[seen] - m[seen]).max() > 0.05
