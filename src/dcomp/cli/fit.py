@@ -77,10 +77,10 @@ def fit(
     Example:
       dcomp fit corpus.jsonl -k 50 --min-docs 5 -o fit.dcomp
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
-      dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --max-iter 400 --chains 4
+      dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --chains 4
       dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"
       dcomp fit corpus.jsonl -k 50 --model LN --shrinkage auto
-      dcomp fit corpus.jsonl --model tree --branching 7 --depth 3 --algorithm collapsed-gibbs
+      dcomp fit corpus.jsonl --model tree --branching 7 --depth 3 --chains 4
       dcomp fit corpus.jsonl --model structured -k 20 --structure phi --chains 4
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
       dcomp fit corpus.jsonl -k 50 --model GP --save-config run.toml

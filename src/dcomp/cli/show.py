@@ -81,7 +81,7 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     if fit.algorithm.samples:
         lines += _sampling(fit)
     levels = chain_levels(fit)
-    if levels:
+    if len(levels) > 1:  # an interrupt may leave one of several
         lines.append(
             f"{len(levels)} chains: the best is kept; {_level_name(fit)} of their last sweeps from "
             f"{min(levels):,.1f} (worst) to {max(levels):,.1f} (best)"
