@@ -38,7 +38,7 @@ void left_to_right_pass(Corpus& corpus, FloatRows Theta, Numbers log_scale, cons
 void tempered(Corpus& corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
               Numbers gamma, const Prior& prior, Numbers temperatures, std::uint64_t seed,
               std::uint32_t first, Matrix<std::uint16_t> z, Matrix<double> log_scores,
-              Matrix<double> log_words, int n_threads) {
+              Matrix<double> log_words, int n_threads, std::int64_t first_chain) {
   const CsrView& W = corpus.W();
   const std::int64_t K = prior.n_components();
   const ScorePrior view = prior.linear(K, W.n_docs);
@@ -57,10 +57,14 @@ void tempered(Corpus& corpus, Vector<const std::int32_t> block, std::int64_t n_b
   for (const auto& out : {log_scores, log_words})
     require(out.shape(0) == z.shape(0) && static_cast<std::int64_t>(out.shape(1)) == n,
             "log_scores and log_words must be (chains, temperatures)");
+  require(first_chain >= 0 && first_chain < kMostDocuments - static_cast<std::int64_t>(z.shape(0)),
+          "first_chain must be the number of the first chain, from 0 on; got " +
+              std::to_string(first_chain));
   const TemperedInput input{W, block.data(), n_blocks, gamma.data(), view, seed};
   nb::gil_scoped_release release;
   tempered_sweeps(input, static_cast<std::int64_t>(z.shape(0)), temperatures.data(), n, first,
-                  z.data(), log_scores.data(), log_words.data(), std::max(n_threads, 1));
+                  z.data(), log_scores.data(), log_words.data(), std::max(n_threads, 1),
+                  first_chain);
 }
 
 }  // namespace
@@ -74,7 +78,7 @@ void define_evaluation(nb::module_& m) {
         nb::arg("n_blocks"), nb::arg("gamma").noconvert(), nb::arg("prior"),
         nb::arg("temperatures").noconvert(), nb::arg("seed"), nb::arg("first"),
         nb::arg("z").noconvert(), nb::arg("log_scores").noconvert(),
-        nb::arg("log_words").noconvert(), nb::arg("n_threads"));
+        nb::arg("log_words").noconvert(), nb::arg("n_threads"), nb::arg("first_chain") = 0);
 }
 
 }  // namespace dcomp::bindings

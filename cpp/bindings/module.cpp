@@ -215,9 +215,10 @@ NB_MODULE(_core, m) {
   namespace nb = nanobind;
   nb::class_<Corpus>(m, "Corpus")
       .def(nb::init<Vector<const std::int64_t>, Vector<const std::int32_t>,
-                    Vector<const std::int32_t>, std::int64_t>(),
+                    Vector<const std::int32_t>, std::int64_t, std::int64_t>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("data").noconvert(), nb::arg("n_features"));
+           nb::arg("data").noconvert(), nb::arg("n_features"), nb::arg("first") = 0)
+      .def_prop_ro("first", [](const Corpus& corpus) { return corpus.W().first; });
   define_score_prior(m);
   define_kernels<float>(m);
   define_kernels<double>(m);

@@ -52,7 +52,7 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
                         padded_rows(Theta, K),
                         log_scale.data(),
                         {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
-                         n ? Purpose::allocation : Purpose::transform},
+                         n ? Purpose::allocation : Purpose::transform, W.first},
                         rows(c_out),
                         n ? n->data() : nullptr};
   nb::gil_scoped_release release;
@@ -60,12 +60,13 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
 }
 
 void scores_draw(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
-                 std::uint64_t seed, std::uint32_t sweep, int n_threads) {
+                 std::uint64_t seed, std::uint32_t sweep, int n_threads, std::int64_t first) {
   const ScorePrior view = prior_of(prior, c);
   prior.require_mode("sample");
+  require_first(first, static_cast<std::int64_t>(c.shape(0)));
   require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
   nb::gil_scoped_release release;
-  draw_scores({view, rows(c), out.data(), seed, sweep, Purpose::kept_scores},
+  draw_scores({view, rows(c), out.data(), seed, sweep, Purpose::kept_scores, first},
               std::max(n_threads, 1));
 }
 
@@ -277,7 +278,8 @@ void define_samplers(nb::module_& m) {
         nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("seed"), nb::arg("sweep"),
         nb::arg("log_scale").noconvert(), nb::arg("n_threads"), nb::arg("kept") = false);
   m.def("draw_scores", &scores_draw, nb::arg("c").noconvert(), nb::arg("prior"),
-        nb::arg("out").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"));
+        nb::arg("out").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"),
+        nb::arg("first") = 0);
   m.def("log_loading_moments", &loading_moments, nb::arg("n").noconvert(),
         nb::arg("gamma").noconvert(), nb::arg("block").noconvert(), nb::arg("n_blocks"),
         nb::arg("n_threads"));

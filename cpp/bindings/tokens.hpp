@@ -42,7 +42,9 @@ class TokenSampler {
   }
   // Once all else is known to be in order: this takes a while.
   void cut(int n_parts) {
-    require(n_parts >= 1, "n_parts must be at least 1");
+    require(n_parts >= 1 && n_parts <= kMostParts, "n_parts must lie in [1, " +
+                                                       std::to_string(kMostParts) + "]; got " +
+                                                       std::to_string(n_parts));
     cells_ = std::make_unique<TokenCells>(W(), n_parts);
   }
 

@@ -170,7 +170,7 @@ double sweep_cells(const CollapseInput& input, const ScoreWeights& scores, const
                             tree};
     return {pass, cells.runs().data() + cells.first_run(cell),
             cells.runs().data() + cells.first_run(cell + 1),
-            Stream(input.seed, Purpose::tokens, input.sweep, static_cast<std::uint64_t>(cell)),
+            Stream(input.seed, Purpose::tokens, input.sweep, cells.unit(cell)),
             workspaces[static_cast<std::size_t>(p)].scratch()};
   };
   // Cells do not know of each other: how many one worker walks side by side changes nothing.
@@ -240,7 +240,7 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
           for (std::int64_t k = 0; k < scores.width; ++k)
             if (own[k] >= kMatters * top) active.push_back(static_cast<std::uint16_t>(k));
           up_to.resize(active.size());
-          Stream rng(seed, Purpose::start, 1, static_cast<std::uint64_t>(i));
+          Stream rng(seed, Purpose::start, 1, static_cast<std::uint64_t>(W.first + i));
           std::uint16_t* out = by_entry.data() + first[i];
           for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p) {
             const float* theta = Theta.row(W.indices[p]);

@@ -41,8 +41,7 @@ void content_keys(const CsrView& W, std::uint64_t* key, int n_threads) {
 void split_tokens(const CsrView& W, const std::uint64_t* key, double fraction, std::uint64_t seed,
                   std::int32_t* first, int n_threads) {
   for_documents(W, n_threads, [&](std::int64_t i) {
-    // A stream has 40 bits for its unit and 32 for its sweep: the key fills the one and part of
-    // the other.
+    // A stream has 32 bits for its sweep, and room in its unit for the other 40 of the key.
     Stream rng(seed, Purpose::split, static_cast<std::uint32_t>(key[i] >> 40),
                key[i] & ((std::uint64_t{1} << 40) - 1));
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e)
@@ -53,7 +52,7 @@ void split_tokens(const CsrView& W, const std::uint64_t* key, double fraction, s
 void start_counts(const CsrView& W, std::int64_t K, std::uint64_t seed, std::int32_t* c,
                   std::int32_t* n) {
   for (std::int64_t i = 0; i < W.n_docs; ++i) {
-    Stream rng(seed, Purpose::start, 1, static_cast<std::uint64_t>(i));
+    Stream rng(seed, Purpose::start, 1, static_cast<std::uint64_t>(W.first + i));
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e) {
       std::int32_t left = W.data[e];
       for (std::int64_t k = 0; k < K && left > 0; ++k) {

@@ -316,11 +316,10 @@ double structured_sweep(const StructuredInput& input, StructuredCounts& counts, 
                                 counts.block().data(),
                                 scores.view(),
                                 input.Theta};
-      StructuredCell work{
-          pass, cells.runs().data() + cells.first_run(cell),
-          cells.runs().data() + cells.first_run(cell + 1),
-          Stream(input.seed, Purpose::tokens, input.sweep, static_cast<std::uint64_t>(cell)),
-          workspaces[static_cast<std::size_t>(p)].scratch()};
+      StructuredCell work{pass, cells.runs().data() + cells.first_run(cell),
+                          cells.runs().data() + cells.first_run(cell + 1),
+                          Stream(input.seed, Purpose::tokens, input.sweep, cells.unit(cell)),
+                          workspaces[static_cast<std::size_t>(p)].scratch()};
       kernel(work);
       log_words[static_cast<std::size_t>(round * P + p)] = work.log_words;
     });

@@ -137,11 +137,11 @@ class Chain {
 
 void tempered_sweeps(const TemperedInput& input, std::int64_t n_chains, const double* temperatures,
                      std::int64_t n, std::uint32_t first, std::uint16_t* z, double* log_scores,
-                     double* log_words, int n_threads) {
+                     double* log_words, int n_threads, std::int64_t first_chain) {
   const std::int64_t n_tokens = count_tokens(input.W);
   const Shared shared(input);
   parallel_for(n_threads, n_chains, [&](std::int64_t which, int) {
-    const auto unit = static_cast<std::uint64_t>(which);
+    const auto unit = static_cast<std::uint64_t>(first_chain + which);
     std::uint16_t* mine = z + which * n_tokens;
     if (first == 0) {
       Stream rng(input.seed, Purpose::annealing, UINT32_MAX, unit);  // a sweep that never comes

@@ -23,7 +23,11 @@ std::vector<std::int32_t> TokenCells::feature_parts(const CsrView& W) const {
 }
 
 TokenCells::TokenCells(const CsrView& W, int n_parts)
-    : n_parts_(n_parts), n_docs_(W.n_docs), n_features_(W.n_features), part_of_(feature_parts(W)) {
+    : n_parts_(n_parts),
+      n_docs_(W.n_docs),
+      n_features_(W.n_features),
+      first_(W.first),
+      part_of_(feature_parts(W)) {
   std::int64_t n_tokens = 0;
   for (std::int64_t p = 0; p < W.indptr[W.n_docs]; ++p) n_tokens += W.data[p];
   // Consecutive documents with about equal numbers of tokens.

@@ -18,7 +18,10 @@ class Corpus:
         indices: npt.NDArray[np.int32],
         data: npt.NDArray[np.int32],
         n_features: int,
+        first: int = 0,
     ) -> None: ...
+    @property
+    def first(self) -> int: ...
 
 class ScorePrior:
     def __init__(
@@ -165,6 +168,7 @@ def draw_scores(
     seed: int,
     sweep: int,
     n_threads: int,
+    first: int = 0,
 ) -> None: ...
 def log_loading_moments(
     n: npt.NDArray[np.int32],
@@ -203,6 +207,7 @@ def tempered_sweeps(
     log_scores: _Double,
     log_words: _Double,
     n_threads: int,
+    first_chain: int = 0,
 ) -> None: ...
 def tree_means(
     c: npt.NDArray[np.int32], prior: ScorePrior, out: npt.NDArray[np.float32], n_threads: int

@@ -12,11 +12,18 @@ struct CsrView {
   const std::int32_t* data = nullptr;
   std::int64_t n_docs = 0;
   std::int64_t n_features = 0;
+  // The number of the first document in the whole corpus, of which these may be a part: what is
+  // random for a document is named by `first + i`, so that a cut changes nothing.
+  std::int64_t first = 0;
 
   [[gnu::always_inline]] std::int64_t size(std::int64_t i) const {
     return indptr[i + 1] - indptr[i];
   }
 };
+
+// Documents that a whole corpus may have: the number of one leaves room in the name of a stream for
+// the cells of a partition (tokens.hpp).
+inline constexpr std::int64_t kMostDocuments = std::int64_t{1} << 46;
 
 // A run of documents whose entries are also listed by feature.
 //

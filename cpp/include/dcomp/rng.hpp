@@ -24,12 +24,15 @@ enum class Purpose : std::uint32_t {
   split = 11,
 };
 
+// Units are told apart by so many bits.
+inline constexpr int kUnitBits = 56;
+
 class Stream {
  public:
   [[gnu::always_inline]] Stream(std::uint64_t seed, Purpose purpose, std::uint32_t sweep,
                                 std::uint64_t unit)
       : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
-        // The unit has 40 bits, the purpose 8, so that a counter word is left to count.
+        // The unit has kUnitBits, the purpose 8, so that a counter word is left to count.
         counter_{0, static_cast<std::uint32_t>(unit),
                  static_cast<std::uint32_t>(unit >> 32) << 8 | static_cast<std::uint32_t>(purpose),
                  sweep} {}

@@ -6,6 +6,7 @@
 // not to the machine: the answer is the same for any number of threads. P = 1 is the plain order.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +14,13 @@
 #include "dcomp/rng.hpp"
 
 namespace dcomp {
+
+// Parts into which a sampler may cut documents and features.
+inline constexpr int kMostParts = 32;
+// Bits that name a cell; those above name the first document.
+inline constexpr int kCellBits = 10;
+static_assert(kMostParts * kMostParts <= 1 << kCellBits, "every cell must have a name of its own");
+static_assert((kMostDocuments - 1) >> (kUnitBits - kCellBits) == 0, "a unit must hold both");
 
 class TokenCells {
  public:
@@ -31,6 +39,13 @@ class TokenCells {
   const std::vector<Run>& runs() const { return runs_; }
   std::int64_t first_run(int cell) const { return cell_runs_[static_cast<std::size_t>(cell)]; }
   const std::int32_t* document() const { return document_.data(); }
+  // The name of a cell's random numbers. Cells are numbered anew in every part of a corpus, so that
+  // the part's first document, which no other with tokens has, must tell parts apart; the first
+  // part has the names that cells of an uncut corpus have. For no more than kMostParts.
+  std::uint64_t unit(int cell) const {
+    assert(n_parts_ <= kMostParts);
+    return static_cast<std::uint64_t>(first_) << kCellBits | static_cast<std::uint64_t>(cell);
+  }
 
   // entry[t] = the entry of W, in CSR order, that token t belongs to.
   void entries(const CsrView& W, std::int64_t* entry) const;
@@ -46,7 +61,7 @@ class TokenCells {
   void visit(const CsrView& W, const Visit& token) const;
 
   int n_parts_;
-  std::int64_t n_docs_, n_features_;
+  std::int64_t n_docs_, n_features_, first_;
   std::vector<std::int64_t> part_start_;  // (P + 1): documents
   std::vector<std::int32_t> part_of_;     // (J)
   std::vector<Run> runs_;
@@ -61,14 +76,14 @@ inline std::int64_t below(Stream& rng, std::int64_t n) {
 }
 
 // The first assignment: choose(rng) for every token, with a stream for each document, so that its
-// tokens begin alike whatever documents come before it.
+// tokens begin alike whatever documents come with it.
 template <class Choose>
 void start_tokens(std::uint64_t seed, const CsrView& W, const TokenCells& cells, std::uint16_t* z,
                   const Choose& choose) {
   std::vector<std::uint16_t> by_entry(static_cast<std::size_t>(cells.n_tokens()));
   auto next = by_entry.begin();
   for (std::int64_t i = 0; i < W.n_docs; ++i) {
-    Stream rng(seed, Purpose::start, 0, static_cast<std::uint64_t>(i));
+    Stream rng(seed, Purpose::start, 0, static_cast<std::uint64_t>(W.first + i));
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e)
       for (std::int32_t w = 0; w < W.data[e]; ++w) *next++ = choose(rng);
   }

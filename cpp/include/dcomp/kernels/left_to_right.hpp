@@ -24,7 +24,8 @@ class Particles {
         a0_(pass.scores.a0 + i * pass.scores.stride),
         a_(pass.scores.a + i * pass.scores.stride),
         F_(pass.scores.F + i * pass.scores.stride),
-        rng_(pass.seed, Purpose::left_to_right, pass.run, static_cast<std::uint64_t>(i)),
+        rng_(pass.seed, Purpose::left_to_right, pass.run,
+             static_cast<std::uint64_t>(pass.W.first + i)),
         m_(scratch) {
     for (int r = 0; r < R_; ++r) {
       m_.weight[r] = 1.0 / R_;

@@ -16,6 +16,7 @@ struct ScorePass {
   std::uint64_t seed;
   std::uint32_t sweep;
   Purpose purpose;
+  std::int64_t first = 0;  // the number of the first document in the whole corpus
 };
 
 struct SamplePass {
