@@ -8,7 +8,10 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "dcomp/collapsed_gibbs.hpp"
 #include "dcomp/dispatch.hpp"
@@ -132,7 +135,8 @@ void tree_means(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> 
 class CollapsedSampler : public TokenSampler {
  public:
   CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
-                   const Prior& prior, int n_parts, bool sparse)
+                   const Prior& prior, int n_parts, bool sparse,
+                   std::optional<Vector<const std::int64_t>> feature_totals)
       : TokenSampler(corpus, block, n_blocks) {
     prior.require_mode("collapse");
     const ScorePrior view = prior.view(prior.n_components(), W().n_docs);
@@ -141,9 +145,15 @@ class CollapsedSampler : public TokenSampler {
     require(view.n_components + (view.tree == nullptr ? 0 : padded_width<float>(1)) < 65536,
             "K must be below 65536 for collapsed sampling, less a vector for a tree; got " +
                 std::to_string(view.n_components));
+    require(
+        !feature_totals || static_cast<std::int64_t>(feature_totals->shape(0)) == W().n_features,
+        "feature_totals must hold J numbers");
     cut(n_parts);
     K_ = view.n_components;
-    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, view, sparse);
+    feature_totals_ = cells_->tokens_of_features();
+    if (feature_totals) take_totals(*feature_totals);
+    counts_ = std::make_unique<CollapsedCounts>(*cells_, block.data(), n_blocks, view, sparse,
+                                                feature_totals_.data());
   }
 
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
@@ -174,6 +184,15 @@ class CollapsedSampler : public TokenSampler {
     counts_->count(z.data());
   }
 
+  // The features' counts of the whole corpus in place of those of this part, until z is counted or
+  // others are loaded. They must be of this part's assignment and those of all others.
+  void load(Matrix<const std::int32_t> n) {
+    require_whole(n, K_, counts_->block(), counts_->n_blocks(),
+                  counts_->sparse() ? &feature_totals_ : nullptr);
+    nb::gil_scoped_release release;
+    counts_->load(n.data());
+  }
+
   double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, std::uint64_t seed,
                std::uint32_t number, int n_threads) {
     require_tokens(z.shape(0));
@@ -198,30 +217,26 @@ class CollapsedSampler : public TokenSampler {
                     std::max(n_threads, 1));
   }
 
-  void read(Matrix<std::int32_t> c, Matrix<std::int32_t> n) {
-    const std::int64_t K = K_;
-    require(c.shape(1) == static_cast<std::size_t>(K) && n.shape(1) == c.shape(1) &&
-                c.shape(0) == static_cast<std::size_t>(cells_->n_docs()) &&
-                n.shape(0) == static_cast<std::size_t>(cells_->n_features()),
+  // What is asked for.
+  void read(std::optional<Matrix<std::int32_t>> c, std::optional<Matrix<std::int32_t>> n) {
+    require(is_or_none(c, cells_->n_docs(), K_) && is_or_none(n, cells_->n_features(), K_),
             "c must be (n_docs, K) and n (n_features, K)");
-    read_table(counts_->c().view(), c.data());
-    read_table(counts_->n().view(), n.data());
+    if (c) read_table(counts_->c().view(), c->data());
+    if (n) read_table(counts_->n().view(), n->data());
   }
 
-  // Adds E[Theta | z] to Theta, c to c_sum, and 1 to zeros where c is 0.
-  void record(Numbers gamma, Matrix<float> Theta, Matrix<float> c_sum,
+  // Adds E[Theta | z] to Theta if that is wanted, c to c_sum, and 1 to zeros where c is 0.
+  void record(Numbers gamma, std::optional<Matrix<float>> Theta, Matrix<float> c_sum,
               std::optional<Matrix<float>> zeros, int n_threads) {
     const std::int64_t K = K_, I = cells_->n_docs();
     require_gamma(gamma);
-    require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
-                static_cast<std::int64_t>(Theta.shape(1)) == K &&
+    require(is_or_none(Theta, cells_->n_features(), K) &&
                 static_cast<std::int64_t>(c_sum.shape(0)) == I &&
                 static_cast<std::int64_t>(c_sum.shape(1)) == K,
             "Theta must be (n_features, K) and c_sum (n_docs, K)");
-    require(!zeros || (zeros->shape(0) == c_sum.shape(0) && zeros->shape(1) == c_sum.shape(1)),
-            "zeros must be (n_docs, K)");
+    require(is_or_none(zeros, I, K), "zeros must be (n_docs, K)");
     nb::gil_scoped_release release;
-    add_mean_loadings(*counts_, gamma.data(), rows(Theta), std::max(n_threads, 1));
+    if (Theta) add_mean_loadings(*counts_, gamma.data(), rows(*Theta), std::max(n_threads, 1));
     const CountView c = counts_->c().view();
     if (zeros)
       for (std::int64_t at = 0; at < I * K; ++at) zeros->data()[at] += 1.0F;
@@ -239,11 +254,30 @@ class CollapsedSampler : public TokenSampler {
     const double loadings =
         log_loading_moments(counts_->n().view(), gamma.data(), counts_->block().data(),
                             counts_->n_blocks(), std::max(n_threads, 1));
-    return loadings + log_score_moments(counts_->c().view(), view, counts_->component(),
-                                        std::max(n_threads, 1));
+    return loadings + dcomp::log_score_moments(counts_->c().view(), view, counts_->component(),
+                                               std::max(n_threads, 1));
+  }
+
+  // The documents' part of it.
+  double log_score_moments(const Prior& prior, int n_threads) {
+    const ScorePrior view = fitting(prior);
+    nb::gil_scoped_release release;
+    return dcomp::log_score_moments(counts_->c().view(), view, counts_->component(),
+                                    std::max(n_threads, 1));
   }
 
  private:
+  void take_totals(const Vector<const std::int64_t>& given) {
+    for (std::size_t j = 0; j < feature_totals_.size(); ++j) {
+      const std::int64_t own = std::exchange(feature_totals_[j], given.data()[j]);
+      if (feature_totals_[j] < own)
+        throw std::invalid_argument(
+            "feature_totals must hold the tokens of each feature in the whole corpus, and "
+            "feature " +
+            std::to_string(j) + " has " + std::to_string(own) + " in this part; got " +
+            std::to_string(feature_totals_[j]));
+    }
+  }
   // The component of a column of the counts.
   std::int64_t column(std::int64_t k) const {
     return counts_->component() == nullptr ? k : counts_->component()[k];
@@ -263,6 +297,7 @@ class CollapsedSampler : public TokenSampler {
   }
 
   std::int64_t K_ = 0;
+  std::vector<std::int64_t> feature_totals_;  // (J): of the whole corpus
   std::unique_ptr<CollapsedCounts> counts_;
 };
 
@@ -289,26 +324,31 @@ void define_samplers(nb::module_& m) {
         nb::arg("out").noconvert(), nb::arg("n_threads"));
   nb::class_<CollapsedSampler> sampler(m, "CollapsedSampler");
   sampler
-      .def(
-          nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, const Prior&, int, bool>(),
-          nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("prior"),
-          nb::arg("n_parts"), nb::arg("sparse"))
+      .def(nb::init<nb::object, Vector<const std::int32_t>, std::int64_t, const Prior&, int, bool,
+                    std::optional<Vector<const std::int64_t>>>(),
+           nb::arg("corpus"), nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("prior"),
+           nb::arg("n_parts"), nb::arg("sparse"),
+           nb::arg("feature_totals").noconvert().none() = nb::none())
       .def("start", &CollapsedSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("start_from", &CollapsedSampler::start_from, nb::arg("seed"),
            nb::arg("scores").noconvert(), nb::arg("Theta").noconvert(), nb::arg("z").noconvert(),
            nb::arg("n_threads"))
       .def("count", &CollapsedSampler::count, nb::arg("z").noconvert())
+      .def("load", &CollapsedSampler::load, nb::arg("n").noconvert())
       .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("seed"), nb::arg("sweep"),
            nb::arg("n_threads"))
       .def("add_means", &CollapsedSampler::add_means, nb::arg("prior"), nb::arg("out").noconvert(),
            nb::arg("n_threads"))
-      .def("read", &CollapsedSampler::read, nb::arg("c").noconvert(), nb::arg("n").noconvert())
+      .def("read", &CollapsedSampler::read, nb::arg("c").noconvert().none(),
+           nb::arg("n").noconvert().none())
       .def("record", &CollapsedSampler::record, nb::arg("gamma").noconvert(),
-           nb::arg("Theta").noconvert(), nb::arg("c_sum").noconvert(),
+           nb::arg("Theta").noconvert().none(), nb::arg("c_sum").noconvert(),
            nb::arg("zeros").noconvert().none(), nb::arg("n_threads"))
       .def("log_moments", &CollapsedSampler::log_moments, nb::arg("gamma").noconvert(),
-           nb::arg("prior"), nb::arg("n_threads"));
+           nb::arg("prior"), nb::arg("n_threads"))
+      .def("log_score_moments", &CollapsedSampler::log_score_moments, nb::arg("prior"),
+           nb::arg("n_threads"));
   define_tokens(sampler);
 }
 

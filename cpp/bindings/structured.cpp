@@ -4,9 +4,12 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
@@ -70,6 +73,20 @@ class StructuredSampler : public TokenSampler {
     counts_->count(z.data());
   }
 
+  // The whole corpus's counts in place of those of this part, until z is counted or others are
+  // loaded: of features and nodes (n_features, H) and, where the corpus shares the rows, what these
+  // know. Both must be of this part's assignment and those of all others.
+  void load(Matrix<const std::int32_t> n, std::optional<Matrix<const std::int32_t>> S) {
+    const StructureView& at = layout_->view();
+    require_whole(n, at.H, counts_->block(), counts_->n_blocks(), nullptr);
+    const bool shared = counts_->shares_rows();
+    require(!S || !is_per_document(at.kind),
+            "S must be None where every document has rows of its own");
+    if (shared) require_rows(n, S);
+    nb::gil_scoped_release release;
+    counts_->load(n.data(), shared ? S->data() : nullptr);
+  }
+
   double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, Maybe pair, Maybe stop,
                Maybe go, std::uint64_t seed, std::uint32_t number, int n_threads,
                std::optional<Matrix<const float>> Theta) {
@@ -98,30 +115,22 @@ class StructuredSampler : public TokenSampler {
     return words;
   }
 
-  // Words by leaf (n_docs, K), by feature and node (n_features, H), and those of the rows: one row
-  // or one for each document, of pairs or nodes.
-  void read(Matrix<std::int32_t> C, Matrix<std::int32_t> n, Matrix<std::int32_t> S) {
+  // What is asked for of: words by leaf (n_docs, K), by feature and node (n_features, H), and those
+  // of the rows: one row or one for each document, of pairs or nodes.
+  void read(std::optional<Matrix<std::int32_t>> C, std::optional<Matrix<std::int32_t>> n,
+            std::optional<Matrix<std::int32_t>> S) {
     const StructureView& at = layout_->view();
-    const std::int64_t width = is_stick(at.kind) ? at.H : layout_->n_pairs();
-    require(is(C, cells_->n_docs(), at.K) && is(n, cells_->n_features(), at.H) &&
-                is(S, counts_->n_rows(), width),
+    require(is_or_none(C, cells_->n_docs(), at.K) && is_or_none(n, cells_->n_features(), at.H) &&
+                is_or_none(S, counts_->n_rows(), layout_->read_width()),
             "C must be (n_docs, K), n (n_features, H), S (1 or n_docs, pairs or nodes)");
     nb::gil_scoped_release release;
-    copy(counts_->leaf_view(), C.data());
-    copy(counts_->feature_view(), n.data());
-    counts_->read_rows(S.data());
+    if (C) copy(counts_->leaf_view(), C->data());
+    if (n) copy(counts_->feature_view(), n->data());
+    if (S) counts_->read_rows(S->data());
   }
 
   // The same without n, which is large and not needed by every sweep.
-  void read_documents(Matrix<std::int32_t> C, Matrix<std::int32_t> S) {
-    const StructureView& at = layout_->view();
-    const std::int64_t width = is_stick(at.kind) ? at.H : layout_->n_pairs();
-    require(is(C, cells_->n_docs(), at.K) && is(S, counts_->n_rows(), width),
-            "C must be (n_docs, K), S (1 or n_docs, pairs or nodes)");
-    nb::gil_scoped_release release;
-    copy(counts_->leaf_view(), C.data());
-    counts_->read_rows(S.data());
-  }
+  void read_documents(Matrix<std::int32_t> C, Matrix<std::int32_t> S) { read(C, std::nullopt, S); }
 
   // Adds E[Theta | z] to Theta.
   void add_loadings(Numbers gamma, Matrix<float> Theta, int n_threads) {
@@ -145,10 +154,47 @@ class StructuredSampler : public TokenSampler {
     nb::gil_scoped_release release;
     return log_loading_moments(counts_->feature_view(), gamma.data(), counts_->block().data(),
                                counts_->n_blocks(), std::max(n_threads, 1)) +
-           log_score_moments(counts_->leaf_view(), leaves, nullptr, std::max(n_threads, 1));
+           dcomp::log_score_moments(counts_->leaf_view(), leaves, nullptr, std::max(n_threads, 1));
+  }
+
+  // The leaves' documents' part of it.
+  double log_score_moments(const Prior& prior, int n_threads) {
+    const ScorePrior leaves = prior.linear(layout_->view().K, cells_->n_docs());
+    nb::gil_scoped_release release;
+    return dcomp::log_score_moments(counts_->leaf_view(), leaves, nullptr, std::max(n_threads, 1));
   }
 
  private:
+  // What shared rows know must be of the tokens that n counts: then no sum of it leaves int32.
+  void require_rows(const Matrix<const std::int32_t>& n,
+                    const std::optional<Matrix<const std::int32_t>>& S) const {
+    const StructureView& at = layout_->view();
+    const std::int64_t width = layout_->read_width();
+    require(S && is(*S, 1, width),
+            "S must be (1, " + std::to_string(width) +
+                "), pairs or nodes, where all documents share the rows; got " +
+                (S ? "(" + std::to_string(S->shape(0)) + ", " + std::to_string(S->shape(1)) + ")"
+                   : std::string("None")));
+    std::vector<std::int64_t> in_n(static_cast<std::size_t>(at.H), 0), in_S = in_n;
+    for (std::int64_t j = 0; j < cells_->n_features(); ++j)
+      for (std::int64_t h = 0; h < at.H; ++h)
+        in_n[static_cast<std::size_t>(h)] += n.data()[j * at.H + h];
+    for (std::int64_t q = 0; q < width; ++q) {
+      const std::int32_t count = S->data()[q];
+      if (count < 0)
+        throw std::invalid_argument("S must hold no negative numbers; got " +
+                                    std::to_string(count));
+      in_S[static_cast<std::size_t>(is_stick(at.kind) ? q : at.node[layout_->code(q)])] += count;
+    }
+    for (std::size_t h = 0; h < in_n.size(); ++h)
+      if (in_n[h] != in_S[h])
+        throw std::invalid_argument("S must be of the tokens that n counts; node " +
+                                    std::to_string(h) + " has " + std::to_string(in_n[h]) +
+                                    " in n and " + std::to_string(in_S[h]) + " in S");
+    const std::int64_t tokens = std::accumulate(in_S.begin(), in_S.end(), std::int64_t{0});
+    require(tokens <= std::numeric_limits<std::int32_t>::max(),
+            "the tokens that share rows must be fewer than 2^31; got " + std::to_string(tokens));
+  }
   static bool holds(const Maybe& values, std::int64_t size) {
     return values && static_cast<std::int64_t>(values->shape(0)) == size;
   }
@@ -179,19 +225,23 @@ void define_structured(nb::module_& m) {
            nb::arg("parent").noconvert().none(), nb::arg("n_parts"))
       .def("start", &StructuredSampler::start, nb::arg("seed"), nb::arg("z").noconvert())
       .def("count", &StructuredSampler::count, nb::arg("z").noconvert())
+      .def("load", &StructuredSampler::load, nb::arg("n").noconvert(),
+           nb::arg("S").noconvert().none())
       .def("sweep", &StructuredSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("pair").noconvert().none(),
            nb::arg("stop").noconvert().none(), nb::arg("go").noconvert().none(), nb::arg("seed"),
            nb::arg("sweep"), nb::arg("n_threads"), nb::arg("Theta").noconvert().none() = nb::none())
-      .def("read", &StructuredSampler::read, nb::arg("C").noconvert(), nb::arg("n").noconvert(),
-           nb::arg("S").noconvert())
+      .def("read", &StructuredSampler::read, nb::arg("C").noconvert().none(),
+           nb::arg("n").noconvert().none(), nb::arg("S").noconvert().none())
       .def("read_documents", &StructuredSampler::read_documents, nb::arg("C").noconvert(),
            nb::arg("S").noconvert())
       .def("add_loadings", &StructuredSampler::add_loadings, nb::arg("gamma").noconvert(),
            nb::arg("Theta").noconvert(), nb::arg("n_threads"))
       .def("add_nodes", &StructuredSampler::add_nodes, nb::arg("out").noconvert())
       .def("log_moments", &StructuredSampler::log_moments, nb::arg("gamma").noconvert(),
-           nb::arg("prior"), nb::arg("n_threads"));
+           nb::arg("prior"), nb::arg("n_threads"))
+      .def("log_score_moments", &StructuredSampler::log_score_moments, nb::arg("prior"),
+           nb::arg("n_threads"));
   define_tokens(sampler);
 }
 

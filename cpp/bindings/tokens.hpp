@@ -1,8 +1,12 @@
 // What the samplers that give each token a component share at the border.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "corpus.hpp"
 #include "dcomp/tokens.hpp"
@@ -11,6 +15,13 @@ namespace dcomp::bindings {
 
 using Numbers = Vector<const double>;
 using Maybe = std::optional<Numbers>;
+
+// Whether an array, if there is one, has this shape.
+template <class T>
+bool is_or_none(const std::optional<Matrix<T>>& m, std::int64_t n_rows, std::int64_t width) {
+  return !m || (static_cast<std::int64_t>(m->shape(0)) == n_rows &&
+                static_cast<std::int64_t>(m->shape(1)) == width);
+}
 
 inline void require_blocks(const Vector<const std::int32_t>& block, std::int64_t J,
                            std::int64_t n_blocks) {
@@ -55,6 +66,46 @@ class TokenSampler {
   void require_gamma(const Numbers& gamma) const {
     require(static_cast<std::int64_t>(gamma.shape(0)) == cells_->n_features(),
             "gamma must hold J numbers");
+  }
+
+  // Counts of features (n_features, width) that are to take the place of this part's own. `room`
+  // (J): the most tokens that a row may have, null where any number will do.
+  void require_whole(const Matrix<const std::int32_t>& n, std::int64_t width,
+                     const std::vector<std::int32_t>& block, std::int64_t n_blocks,
+                     const std::vector<std::int64_t>* room) const {
+    const std::int64_t J = cells_->n_features();
+    require(static_cast<std::int64_t>(n.shape(0)) == J &&
+                static_cast<std::int64_t>(n.shape(1)) == width,
+            "n must be (n_features, " + std::to_string(width) + ") with " + std::to_string(J) +
+                " features; got (" + std::to_string(n.shape(0)) + ", " +
+                std::to_string(n.shape(1)) + ")");
+    const std::vector<std::int64_t> own = cells_->tokens_of_features();
+    std::vector<std::int64_t> total(static_cast<std::size_t>(n_blocks * width), 0);
+    for (std::int64_t j = 0; j < J; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      const std::int32_t* row = n.data() + j * width;
+      std::int64_t* of_block = total.data() + block[at] * width;
+      std::int64_t tokens = 0;
+      for (std::int64_t k = 0; k < width; ++k) {
+        if (row[k] < 0)
+          throw std::invalid_argument("n must hold no negative numbers; feature " +
+                                      std::to_string(j) + " has " + std::to_string(row[k]));
+        tokens += row[k];
+        of_block[k] += row[k];
+      }
+      const auto has = [&](const char* rule, std::int64_t limit) {
+        return rule + std::to_string(limit) + "; feature " + std::to_string(j) + " has " +
+               std::to_string(tokens) + " in n";
+      };
+      if (tokens < own[at])
+        throw std::invalid_argument(has("n must hold the tokens of this part, here ", own[at]));
+      if (room != nullptr && tokens > (*room)[at])
+        throw std::invalid_argument(
+            has("n must hold no more tokens than feature_totals, here ", (*room)[at]));
+    }
+    const std::int64_t most = total.empty() ? 0 : *std::max_element(total.begin(), total.end());
+    require(most <= std::numeric_limits<std::int32_t>::max(),
+            "the tokens of a component in n must be fewer than 2^31; got " + std::to_string(most));
   }
 
   std::unique_ptr<TokenCells> cells_;

@@ -26,12 +26,6 @@ std::vector<std::int64_t> tokens_of_documents(const TokenCells& cells) {
   return total;
 }
 
-std::vector<std::int64_t> tokens_of_features(const TokenCells& cells) {
-  std::vector<std::int64_t> total(static_cast<std::size_t>(cells.n_features()), 0);
-  for (const TokenCells::Run& run : cells.runs()) total[run.feature] += run.end - run.begin;
-  return total;
-}
-
 // One cell's scratch.
 class Workspace {
  public:
@@ -91,7 +85,8 @@ std::vector<std::uint16_t> renumbered(const std::uint16_t* z, std::int64_t n_tok
 }  // namespace
 
 CollapsedCounts::CollapsedCounts(const TokenCells& cells, const std::int32_t* block,
-                                 std::int64_t n_blocks, const ScorePrior& prior, bool sparse)
+                                 std::int64_t n_blocks, const ScorePrior& prior, bool sparse,
+                                 const std::int64_t* feature_totals)
     : cells_(cells),
       block_(block, block + cells.n_features()),
       which_(prior.which),
@@ -104,7 +99,10 @@ CollapsedCounts::CollapsedCounts(const TokenCells& cells, const std::int32_t* bl
       sparse_(sparse),
       lengths_(tokens_of_documents(cells)),
       c_(lengths_, K_, padded_, sparse ? CountForm::lists : CountForm::narrow),
-      n_(tokens_of_features(cells), K_, padded_, sparse ? CountForm::lists : CountForm::wide),
+      n_(feature_totals == nullptr
+             ? cells.tokens_of_features()
+             : std::vector<std::int64_t>(feature_totals, feature_totals + cells.n_features()),
+         K_, padded_, sparse ? CountForm::lists : CountForm::wide),
       total_(static_cast<std::size_t>(n_blocks * padded_)) {}
 
 bool CollapsedCounts::fit(const ScorePrior& prior) const {
@@ -128,6 +126,17 @@ void CollapsedCounts::count(const std::uint16_t* components) {
   c_.count(cells_.document(), z, cells_.n_tokens());
   n_.count(feature.data(), z, cells_.n_tokens());
   if (layout_) layout_->count(c_.view());
+}
+
+void CollapsedCounts::load(const std::int32_t* n) {
+  const std::int32_t* place = layout_ ? layout_->place().data() : nullptr;
+  const std::int64_t J = cells_.n_features(), K = n_components_;
+  n_.load({n, J, K, K}, place);
+  std::fill(total_.begin(), total_.end(), 0);
+  for (std::int64_t j = 0; j < J; ++j) {
+    std::int32_t* total = total_.data() + block_[j] * padded_;
+    for (std::int64_t k = 0; k < K; ++k) total[place == nullptr ? k : place[k]] += n[j * K + k];
+  }
 }
 
 namespace {

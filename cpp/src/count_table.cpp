@@ -1,6 +1,7 @@
 #include "dcomp/count_table.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 namespace dcomp {
@@ -77,6 +78,50 @@ void CountTable::count_lists(const std::int32_t* row, const std::uint16_t* z,
     }
     size_[i] = size;
     begin = end[i];
+  }
+}
+
+void CountTable::load(const Rows<const std::int32_t>& counts, const std::int32_t* place) {
+  assert(form_ != CountForm::narrow && counts.n_rows == n_rows_);
+  if (form_ == CountForm::lists) {
+    assert(place == nullptr);  // lists have no columns
+    return load_lists(counts);
+  }
+  std::fill(wide_.begin(), wide_.end(), 0);
+  for (std::int64_t i = 0; i < n_rows_; ++i) {
+    const std::int32_t* from = counts.row(i);
+    std::int32_t* to = wide_.data() + i * padded_;
+    if (place == nullptr)
+      std::copy_n(from, counts.width, to);
+    else
+      for (std::int64_t k = 0; k < counts.width; ++k) to[place[k]] = from[k];
+  }
+}
+
+void CountTable::load_lists(const Rows<const std::int32_t>& counts) {
+  std::vector<char> listed(static_cast<std::size_t>(K_), 0);
+  for (std::int64_t i = 0; i < n_rows_; ++i) {
+    const std::int32_t* from = counts.row(i);
+    std::uint16_t* topic = topic_.data() + start_[i];
+    std::int32_t* count = count_.data() + start_[i];
+    const std::int32_t before = size_[i];
+    std::int32_t size = 0;
+    const auto append = [&](std::int64_t k) {
+      topic[size] = static_cast<std::uint16_t>(k);
+      count[size++] = from[k];
+    };
+    for (std::int32_t q = 0; q < before; ++q) {
+      const std::uint16_t k = topic[q];
+      if (from[k] == 0) continue;
+      listed[k] = 1;
+      append(k);
+    }
+    for (std::int64_t k = 0; k < K_; ++k) {
+      if (from[k] > 0 && !listed[k]) append(k);
+      listed[k] = 0;
+    }
+    for (std::int32_t q = size; q < before; ++q) count[q] = 0;
+    size_[i] = size;
   }
 }
 

@@ -61,6 +61,15 @@ class Workspace {
   AlignedVector<float> uniforms_, phi_, score_, per_, go_, part_;
 };
 
+// Tokens of a node of sticks, or else of a code, in all counts of a row that they are part of.
+void add_to_row(const StructureView& at, std::int64_t which, std::int32_t tokens, std::int32_t* S) {
+  S[which] += tokens;
+  if (at.kind == RowKind::shared) S[at.n_codes + at.leaf[which]] += tokens;
+  if (!is_stick(at.kind)) return;
+  for (std::int64_t h = at.parent[which]; h != at.padded_nodes; h = at.parent[h])
+    S[at.padded_nodes + h] += tokens;
+}
+
 std::int64_t padded(std::int64_t K) { return padded_width<float>(K); }
 
 }  // namespace
@@ -227,15 +236,23 @@ void StructuredCounts::count(const std::uint16_t* z) {
       ++n_[static_cast<std::size_t>(run.feature * at.padded_nodes + h)];
       ++total_[static_cast<std::size_t>(block_[run.feature] * at.padded_nodes + h)];
       std::int32_t* S = S_.data() + (n_rows_ == 1 ? 0 : i * width_);
-      if (is_stick(at.kind)) {
-        ++S[h];
-        for (std::int64_t above = at.parent[h]; above != at.padded_nodes; above = at.parent[above])
-          ++S[at.padded_nodes + above];
-      } else {
-        ++S[code];
-        if (at.kind == RowKind::shared) ++S[at.n_codes + c];
-      }
+      add_to_row(at, is_stick(at.kind) ? h : code, 1, S);
     }
+}
+
+void StructuredCounts::load(const std::int32_t* n, const std::int32_t* S) {
+  const StructureView& at = layout_.view();
+  for (auto* table : {&n_, &total_}) std::fill(table->begin(), table->end(), 0);
+  for (std::int64_t j = 0; j < cells_.n_features(); ++j)
+    for (std::int64_t h = 0; h < at.H; ++h) {
+      const std::int32_t count = n[j * at.H + h];
+      n_[static_cast<std::size_t>(j * at.padded_nodes + h)] = count;
+      total_[static_cast<std::size_t>(block_[j] * at.padded_nodes + h)] += count;
+    }
+  if (S == nullptr) return;
+  std::fill(S_.begin(), S_.end(), 0);
+  for (std::int64_t q = 0; q < layout_.read_width(); ++q)
+    add_to_row(at, is_stick(at.kind) ? q : layout_.code(q), S[q], S_.data());
 }
 
 void StructuredCounts::read(std::uint16_t* z) const {
@@ -256,7 +273,7 @@ CountView StructuredCounts::feature_view() const {
 void StructuredCounts::read_rows(std::int32_t* out) const {
   const StructureView& at = layout_.view();
   const bool stick = is_stick(at.kind);
-  const std::int64_t size = stick ? at.H : layout_.n_pairs();
+  const std::int64_t size = layout_.read_width();
   std::fill_n(out, n_rows_ * size, 0);
   if (at.kind == RowKind::fixed) {  // whose sweeps do not count
     for (const std::int32_t code : code_) ++out[layout_.pair(code)];

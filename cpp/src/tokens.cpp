@@ -75,6 +75,12 @@ void TokenCells::visit(const CsrView& W, const Visit& token) const {
   }
 }
 
+std::vector<std::int64_t> TokenCells::tokens_of_features() const {
+  std::vector<std::int64_t> total(static_cast<std::size_t>(n_features_), 0);
+  for (const Run& run : runs_) total[run.feature] += run.end - run.begin;
+  return total;
+}
+
 void TokenCells::entries(const CsrView& W, std::int64_t* entry) const {
   visit(W, [&](std::int64_t token, std::int64_t, std::int64_t e) { entry[token] = e; });
 }

@@ -31,6 +31,7 @@ struct OwnedCounts {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> indices, data;
   std::int64_t n_features = 0;
+  std::int64_t first = 0;  // the number of the first document in the whole corpus
 
   std::int64_t n_docs() const { return static_cast<std::int64_t>(indptr.size()) - 1; }
   void add(std::int32_t feature, std::int32_t count) {
@@ -39,9 +40,23 @@ struct OwnedCounts {
   }
   void end_document() { indptr.push_back(static_cast<std::int64_t>(indices.size())); }
   CsrView view() const {
-    return {indptr.data(), indices.data(), data.data(), n_docs(), n_features};
+    return {indptr.data(), indices.data(), data.data(), n_docs(), n_features, first};
   }
 };
+
+// Documents [begin, end) as a part of the corpus.
+inline OwnedCounts part_of(const OwnedCounts& W, std::int64_t begin, std::int64_t end) {
+  OwnedCounts part;
+  part.n_features = W.n_features;
+  part.first = W.first + begin;
+  for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t p = W.indptr[static_cast<std::size_t>(i)];
+         p < W.indptr[static_cast<std::size_t>(i) + 1]; ++p)
+      part.add(W.indices[static_cast<std::size_t>(p)], W.data[static_cast<std::size_t>(p)]);
+    part.end_document();
+  }
+  return part;
+}
 
 // Every eighth document empty, every fifth feature never seen, up to max_entries entries.
 inline OwnedCounts random_counts(std::int64_t n_docs, std::int64_t n_features,

@@ -17,11 +17,18 @@ namespace dcomp {
 class CollapsedCounts {
  public:
   // For sweeps with priors like `prior`, whose parameters may change. `sparse`: documents and
-  // features as lists of components, for sweeps whose cost follows them.
+  // features as lists of components, for sweeps whose cost follows them. `feature_totals` (J): the
+  // tokens of each feature in the whole corpus where these are a part of it; null: they are not.
   CollapsedCounts(const TokenCells& cells, const std::int32_t* block, std::int64_t n_blocks,
-                  const ScorePrior& prior, bool sparse);
+                  const ScorePrior& prior, bool sparse,
+                  const std::int64_t* feature_totals = nullptr);
 
   void count(const std::uint16_t* z);
+
+  // The whole corpus's counts of features, n (J, components), take the place of this part's own,
+  // which they must hold; c stays. Until the next count or load, sweeps change them by what this
+  // part's tokens do.
+  void load(const std::int32_t* n);
 
   // Whether these counts can be swept with this prior.
   bool fit(const ScorePrior& prior) const;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dcomp/aligned.hpp"
+#include "dcomp/matrix.hpp"
 
 namespace dcomp {
 
@@ -55,6 +56,12 @@ class CountTable {
   // Counts tokens anew: `row[t]` is the row of token t, z[t] its component.
   void count(const std::int32_t* row, const std::uint16_t* z, std::int64_t n_tokens);
 
+  // Takes over `counts` (rows, K), whose rows must not exceed the totals that the table has room
+  // for; place[k] is the column of component k, null where it is k. Not for narrow tables. A list
+  // keeps the order that it has, and what is new in it comes last by number: to load the counts
+  // that it holds changes nothing, not even the order in which a sweep adds up.
+  void load(const Rows<const std::int32_t>& counts, const std::int32_t* place);
+
   CountView view() const;
   CountForm form() const { return form_; }
   std::int32_t* wide() { return wide_.data(); }
@@ -63,6 +70,7 @@ class CountTable {
 
  private:
   void count_lists(const std::int32_t* row, const std::uint16_t* z, std::int64_t n_tokens);
+  void load_lists(const Rows<const std::int32_t>& counts);
 
   std::int64_t n_rows_, K_, padded_;
   CountForm form_;

@@ -24,8 +24,9 @@ class StructureLayout {
   std::int64_t n_pairs() const { return static_cast<std::int64_t>(code_.size()); }
   std::int32_t code(std::int64_t pair) const { return code_[static_cast<std::size_t>(pair)]; }
   std::int32_t pair(std::int64_t code) const { return pair_[static_cast<std::size_t>(code)]; }
-  // Counts that a row of S has, and how many of the first are read by pair or node.
+  // Counts that a row of S has, and how many of them are read, by pair or node: the rest follows.
   std::int64_t width() const;
+  std::int64_t read_width() const { return is_stick(view_.kind) ? view_.H : n_pairs(); }
 
  private:
   void lay_out_pairs(const std::int32_t* leaf, const std::int32_t* node);
@@ -54,6 +55,10 @@ class StructuredCounts {
                    const StructureLayout& layout);
 
   void count(const std::uint16_t* z);
+  // The whole corpus's counts take the place of this part's own, which they must hold: n (J, H)
+  // and, where the corpus shares rows that sweeps learn from, S as read_rows() gives it; else S is
+  // null. What documents have of their own stays.
+  void load(const std::int32_t* n, const std::int32_t* S);
   void read(std::uint16_t* z) const;  // pairs of the tokens
 
   const TokenCells& cells() const { return cells_; }
@@ -62,6 +67,11 @@ class StructuredCounts {
   std::int64_t n_blocks() const { return n_blocks_; }
   std::int64_t row_width() const { return width_; }
   std::int64_t n_rows() const { return n_rows_; }
+  // Whether S has one row that all documents share and that sweeps learn from.
+  bool shares_rows() const {
+    const RowKind kind = layout_.view().kind;
+    return kind != RowKind::fixed && !is_per_document(kind);
+  }
   std::int32_t* code() { return code_.data(); }
   std::int32_t* C() { return C_.data(); }
   std::int32_t* S() { return S_.data(); }

@@ -47,6 +47,8 @@ class TokenCells {
     return static_cast<std::uint64_t>(first_) << kCellBits | static_cast<std::uint64_t>(cell);
   }
 
+  std::vector<std::int64_t> tokens_of_features() const;  // (J)
+
   // entry[t] = the entry of W, in CSR order, that token t belongs to.
   void entries(const CsrView& W, std::int64_t* entry) const;
 
