@@ -28,7 +28,7 @@ std::vector<double> run_left_to_right(const OwnedCounts& W, std::int64_t K, int 
   // A row of weights for each document, because exposures differ.
   OwnPrior prior{"CGP", {even(K, 0.3), even(K, 0.5), even(K, 0.6)}};
   for (std::int64_t i = 0; i < I; ++i)
-    prior.exposure.push_back(0.5 + 0.01 * static_cast<double>(i));
+    prior.exposure.push_back(0.5 + 0.01 * static_cast<double>(W.first + i));
   const LeftToRightInput input{W.view(),
                                {Theta.data(), W.n_features, K, padded},
                                log_scale.data(),
@@ -47,8 +47,9 @@ struct Tempered {
   std::vector<double> log_scores, log_words;
 };
 
-Tempered run_tempered(const OwnedCounts& W, std::int64_t K, int n_threads, int cut) {
-  const std::int64_t chains = 5, sweeps = 6;
+Tempered run_tempered(const OwnedCounts& W, std::int64_t K, int n_threads, int cut,
+                      std::int64_t first_chain = 0, std::int64_t chains = 5) {
+  const std::int64_t sweeps = 6;
   const CsrView view = W.view();
   const auto tokens = std::accumulate(view.data, view.data + view.indptr[view.n_docs], 0LL);
   std::vector<std::int32_t> block(static_cast<std::size_t>(W.n_features));
@@ -64,7 +65,7 @@ Tempered run_tempered(const OwnedCounts& W, std::int64_t K, int n_threads, int c
         w(s.size());
     for (int q = 0; q < n; ++q) t[static_cast<std::size_t>(q)] = 0.2 * (first + q);
     tempered_sweeps(input, chains, t.data(), n, static_cast<std::uint32_t>(first), run.z.data(),
-                    s.data(), w.data(), n_threads);
+                    s.data(), w.data(), n_threads, first_chain);
     for (std::int64_t chain = 0; chain < chains; ++chain) {
       run.log_scores.push_back(s[static_cast<std::size_t>((chain + 1) * n - 1)]);
       run.log_words.push_back(w[static_cast<std::size_t>((chain + 1) * n - 1)]);
@@ -86,6 +87,35 @@ TEST(left_to_right_does_not_depend_on_threads) {
       CHECK(one[3] == 0);  // an empty document
       for (const int threads : {2, 7}) CHECK(run_left_to_right(W, K, 5, moves, threads) == one);
     }
+}
+
+TEST(left_to_right_does_not_depend_on_where_the_corpus_is_cut) {
+  const OwnedCounts W = random_counts(60, 40, 12, 3);
+  for (const int moves : {0, 3}) {
+    const std::vector<double> whole = run_left_to_right(W, 5, 4, moves, 1);
+    std::vector<double> in_parts;
+    for (const auto& [begin, end] : {std::pair{0, 23}, {23, 24}, {24, 60}})
+      for (const double value : run_left_to_right(part_of(W, begin, end), 5, 4, moves, 2))
+        in_parts.push_back(value);
+    CHECK(whole == in_parts);
+  }
+}
+
+TEST(tempered_chains_do_not_depend_on_how_many_run_in_a_call) {
+  const OwnedCounts W = random_counts(60, 30, 10, 4);
+  const Tempered all = run_tempered(W, 3, 1, 6);
+  Tempered in_calls;
+  for (const auto& [first, chains] : {std::pair{0, 1}, {1, 3}, {4, 1}}) {
+    const Tempered some = run_tempered(W, 3, 2, 4, first, chains);
+    in_calls.z.insert(in_calls.z.end(), some.z.begin(), some.z.end());
+    in_calls.log_scores.insert(in_calls.log_scores.end(), some.log_scores.begin(),
+                               some.log_scores.end());
+    in_calls.log_words.insert(in_calls.log_words.end(), some.log_words.begin(),
+                              some.log_words.end());
+  }
+  CHECK(all.z == in_calls.z);
+  CHECK(all.log_scores == in_calls.log_scores);
+  CHECK(all.log_words == in_calls.log_words);
 }
 
 TEST(tempered_sweeps_do_not_depend_on_threads_or_cuts) {

@@ -8,47 +8,10 @@
 #include "dcomp/structured.hpp"
 #include "own_prior.hpp"
 #include "random_counts.hpp"
+#include "structure_shapes.hpp"
 
 namespace dcomp::test {
 namespace {
-
-struct Shape {
-  std::vector<std::int32_t> leaf, node, parent;
-  std::int64_t K = 0, H = 0;
-};
-
-// K leaves in groups below internal nodes, these in groups again, up to a single one.
-Shape tree_shape(std::int32_t K, std::int32_t group) {
-  Shape shape;
-  shape.K = K;
-  std::int32_t first = 0, last = K;
-  while (last - first > 1) {
-    const std::int32_t above = last;
-    for (std::int32_t h = first; h < last; ++h) shape.parent.push_back(above + (h - first) / group);
-    first = last;
-    last = shape.parent.back() + 1;
-  }
-  shape.parent.push_back(-1);
-  shape.H = static_cast<std::int64_t>(shape.parent.size());
-  for (std::int32_t c = 0; c < K; ++c)
-    for (std::int32_t h = c; h >= 0; h = shape.parent[static_cast<std::size_t>(h)]) {
-      shape.leaf.push_back(c);
-      shape.node.push_back(h);
-    }
-  return shape;
-}
-
-Shape full_shape(std::int32_t K, std::int32_t H) {
-  Shape shape;
-  shape.K = K;
-  shape.H = H;
-  for (std::int32_t c = 0; c < K; ++c)
-    for (std::int32_t h = 0; h < H; ++h) {
-      shape.leaf.push_back(c);
-      shape.node.push_back(h);
-    }
-  return shape;
-}
 
 struct StructuredRun {
   std::vector<std::uint16_t> z;
@@ -97,9 +60,6 @@ StructuredRun run_structured(const OwnedCounts& W, const Shape& shape, RowKind k
                            same(counts.total(), recount.total(), at.padded_nodes)));
   return run;
 }
-
-constexpr RowKind kEvery[] = {RowKind::fixed, RowKind::shared, RowKind::document, RowKind::phi,
-                              RowKind::document_phi};
 
 }  // namespace
 
