@@ -94,7 +94,7 @@ class Dcomp:
             self.joints.append(info.objective / self.n_tokens)
 
     def n(self) -> np.ndarray:
-        return self.algorithm.finish(self.observed, self.state).n
+        return self.algorithm.finish(self.observed, self.state, LocalExecutor(1)).n
 
 
 class Tomotopy:

@@ -64,6 +64,7 @@ def chain(algorithm, model, sweeps: int, exposure=None) -> Callable[[], None]:
 
 def fixed_points(model, mode: str) -> Callable[[], None]:
     """Documents folded in from nothing, as for new ones: by columns."""
+    from dcomp.executors import LocalExecutor
     from dcomp.inference.mean_field import Weights, fold_in
     from dcomp.models import Observations
 
@@ -71,7 +72,9 @@ def fixed_points(model, mode: str) -> Callable[[], None]:
     rng = np.random.default_rng(1)
     n = rng.gamma(0.3, 5.0, (observed.counts.n_features, model.n_components)).astype(np.float32)
     weights = Weights.build(model, observed.counts.features, n, "mean", 1)
-    return lambda: [fold_in(model, observed, weights, 1, mode=mode) for _ in range(2)]
+    return lambda: [
+        fold_in(model, observed, weights, LocalExecutor(1), mode=mode) for _ in range(2)
+    ]
 
 
 def particles(model, exposure=None) -> Callable[[], None]:
@@ -90,9 +93,10 @@ def particles(model, exposure=None) -> Callable[[], None]:
 def annealed(model) -> Callable[[], None]:
     """Tempered sweeps of the evidence."""
     from dcomp.evaluate.evidence import Chains
+    from dcomp.executors import LocalExecutor
     from dcomp.models import Observations
 
-    chains = Chains(model, Observations.build(corpus(60)), 2, 1, 1)
+    chains = Chains(model, Observations.build(corpus(60)), 2, 1, LocalExecutor(1))
     return lambda: chains.sweeps(np.linspace(0, 1, 10))
 
 

@@ -300,9 +300,7 @@ class CollapsedSampler:
     def add_means(
         self, prior: ScorePrior, out: npt.NDArray[np.float32], n_threads: int
     ) -> None: ...
-    def read(
-        self, c: npt.NDArray[np.int32] | None, n: npt.NDArray[np.int32] | None
-    ) -> None: ...
+    def read(self, c: npt.NDArray[np.int32] | None, n: npt.NDArray[np.int32] | None) -> None: ...
     def record(
         self,
         gamma: _Double,

@@ -14,6 +14,7 @@ import pytest
 from scipy.special import digamma, gammaln, logsumexp
 
 from dcomp.data import Counts
+from dcomp.executors import LocalExecutor
 from dcomp.inference.mean_field import Weights, fold_in
 from dcomp.models import MODELS, Observations
 
@@ -64,7 +65,7 @@ def test_bound_lies_below_the_exact_likelihood(key, K, n_blocks):
     Theta = weights.Theta[:, :K] * np.exp(weights.log_scale)[:, None]
     for g in range(n_blocks):
         np.testing.assert_allclose(Theta[blocks == g].sum(axis=0), 1)
-    bound = fold_in(model, observed, weights, 1, max_inner=5000, tol=1e-14).bound[0]
+    bound = fold_in(model, observed, weights, LocalExecutor(1), max_inner=5000, tol=1e-14).bound[0]
     extra = () if key == "DM" else (beta, exposure[0])
     exact = exact_log_likelihood(words, blocks, Theta, alpha, *extra)
     if K == 1:

@@ -13,6 +13,7 @@ import pytest
 from dcomp.data import Counts
 from dcomp.evaluate import evidence
 from dcomp.evaluate.evidence import Chains
+from dcomp.executors import LocalExecutor
 from dcomp.models import Observations
 from dcomp.models.totals import log_totals
 from dcomp.recipe import Recipe
@@ -98,7 +99,7 @@ def test_a_sweep_keeps_its_temperature(key, layout, t):
     weight = (1 - t) * urn + t * posterior.log_joint
     p = np.exp(weight - weight.max())
     p /= p.sum()
-    found = Chains(model, observed, 400, 3, 2).sweeps(np.full(100, t))
+    found = Chains(model, observed, 400, 3, LocalExecutor(2)).sweeps(np.full(100, t))
     for values, exact in zip(found, (posterior.log_joint - words - urn, words), strict=True):
         means = values[:, 20:].mean(axis=1)
         error = max(means.std(ddof=1) / np.sqrt(len(means)), 1e-9)

@@ -16,7 +16,7 @@ from dcomp import _core
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Gibbs
-from dcomp.inference.base import State
+from dcomp.inference.state import State
 from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 from dcomp.reference import gibbs as reference
 from dcomp.reference.enumeration import Posterior, chi_square_p, token_order
@@ -74,8 +74,7 @@ def token_sweep(model, observed, sparse=False):
         z = z[order].astype(np.uint16)
         sampler.count(z)
         sampler.sweep(model, z, seed, 1, 1)
-        read = sampler.counts(model)
-        return read.c, read.n
+        return sampler.documents(model)[0], sampler.pooled(model).n
 
     return sweep
 
@@ -86,9 +85,9 @@ def test_direct_gibbs_keeps_the_posterior(key, layout):
     algorithm = Gibbs(burn_in=10**6)
 
     def sweep(z, c, n, seed):
-        state = State(model, c.astype(np.int32), n.astype(np.int32), 0, seed)
+        state = State.whole(model, c.astype(np.int32), n.astype(np.int32), 0, seed)
         state, _ = algorithm.step(observed, state, LocalExecutor(1))
-        state = algorithm.finish(observed, state)
+        state = algorithm.finish(observed, state, LocalExecutor(1))
         return state.c, state.n
 
     assert invariance(model, observed, sweep) > ALARM
@@ -138,7 +137,7 @@ def test_a_long_run_forgets_its_start(algorithm, key, layout):
     for sweep in range(10_000):
         state, _ = algorithm.step(observed, state, LocalExecutor(1))
         if sweep % 10 == 9:
-            whole = algorithm.finish(observed, state)
+            whole = algorithm.finish(observed, state, LocalExecutor(1))
             hits[index[posterior.key(whole.c, whole.n)]] += 1
     assert chi_square_p(hits, hits.sum() * np.array(list(expected.values()))) > 1e-5
 
@@ -168,7 +167,7 @@ def test_log_joint_is_the_enumerated_one(algorithm, key, layout):
     posterior = Posterior(model, observed)
     state = algorithm.init(model, observed, seed=5)
     state, info = algorithm.step(observed, state, LocalExecutor(2))
-    state = algorithm.finish(observed, state)
+    state = algorithm.finish(observed, state, LocalExecutor(1))
     match = [
         number
         for number, (c, n) in enumerate(posterior.tables)

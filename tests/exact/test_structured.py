@@ -62,8 +62,7 @@ def native_sweep(model, observed):
         z = z[order].astype(np.uint16)
         sampler.count(z)
         sampler.sweep(model, z, seed, 1, 1)
-        read = sampler.counts(model)
-        return read.carried.leaf_counts, read.carried.structure_counts, read.n
+        return *sampler.tables(model), sampler.pooled(model).n
 
     return sweep
 
@@ -170,7 +169,7 @@ def test_the_objective_is_the_log_joint(kind, leaves):
     expected = reference.log_joint(model, observed, counted)
     expected += model.log_constant(observed, combinatoric=False).sum()
     assert info.objective == pytest.approx(expected, abs=1e-9)
-    whole = algorithm.finish(observed, state)
+    whole = algorithm.finish(observed, state, LocalExecutor(1))
     np.testing.assert_array_equal(whole.n, counted.n)
     np.testing.assert_array_equal(whole.carried.leaf_counts, counted.leaves(model))
     np.testing.assert_array_equal(whole.carried.structure_counts, counted.rows(model))
@@ -191,8 +190,7 @@ def test_a_long_run_forgets_its_start(kind):
     for sweep in range(15_000):
         sampler.sweep(model, z, 11, sweep, 1)
         if sweep % 10 == 9:
-            read = sampler.counts(model)
-            table = (read.carried.leaf_counts, read.carried.structure_counts, read.n)
+            table = (*sampler.tables(model), sampler.pooled(model).n)
             hits[index[posterior.key(*table)]] += 1
     assert chi_square_p(hits, hits.sum() * np.array(list(expected.values()))) > 1e-5
 
@@ -250,7 +248,7 @@ def check_given_loadings(kind, leaves):
     # Every document is on its own, so other documents' assignments only repeat it.
     expected /= weight[:, None]
     sampled = sample_structured_scores(
-        given, observed, Weights.of_loadings(Theta.astype(np.float32)), 2,
+        given, observed, Weights.of_loadings(Theta.astype(np.float32)), LocalExecutor(2),
         n_draws=4000, burn_in=50, seed=4, keep_draws=True,
     )  # fmt: skip
     np.testing.assert_allclose(sampled.mean, expected, atol=0.05 * expected.max())

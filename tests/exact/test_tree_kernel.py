@@ -37,8 +37,7 @@ def replay(model, observed, algorithm, z, new):
     """Σ log p(word | rest) of a sweep from z to new, in the order of the sampler."""
     counts, K = observed.counts, model.n_components
     sampler = algorithm.sampler(model, observed)
-    entry = np.empty(sampler.n_tokens, dtype=np.int64)
-    sampler.entries(entry)
+    entry = sampler.entries()
     document = np.searchsorted(counts.indptr, entry, side="right") - 1
     feature = counts.indices[entry]
     c, n = np.zeros((counts.n_docs, K)), np.zeros((counts.n_features, K))
@@ -83,7 +82,7 @@ def test_long_documents_have_wide_counts():
     state = algorithm.init(model, observed, seed=1)
     state, info = algorithm.step(observed, state, LocalExecutor(1))
     assert np.isfinite(info.objective)
-    assert algorithm.finish(observed, state).c.sum(axis=1).tolist() == [70_001, 5]
+    assert algorithm.finish(observed, state, LocalExecutor(1)).c.sum(axis=1).tolist() == [70_001, 5]
 
 
 @pytest.mark.parametrize("simd", ["baseline", "avx2"])

@@ -26,6 +26,7 @@ from dcomp.models.prior import (
     learned_names,
     share_below,
 )
+from dcomp.models.sums import Sums
 
 FLOOR, CAP = 1e-9, 1e9
 TAU = Option("tau", "prior", "rate of the scores: auto (learned) or a number.", "auto", ("auto",))
@@ -92,8 +93,12 @@ class ExponentialScores:
         """τ = 1 / mean E[l]."""
         return self._learned(mean_scores / n_docs)
 
-    def learn_from_counts(self, c, exposure):
-        return self._learned(self.posterior_mean(c, exposure).mean(axis=0))
+    def counts_seen(self, c, exposure):
+        scores = self.posterior_mean(c, exposure).sum(axis=0)
+        return Sums({"scores": scores, "n_docs": len(c)}) if self.learn_tau else None
+
+    def learn_from_counts(self, seen):
+        return (self, ()) if seen is None else self._learned(seen["scores"] / seen["n_docs"])
 
     def _learned(self, mean):
         if not self.learn_tau:

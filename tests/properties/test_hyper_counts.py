@@ -39,7 +39,7 @@ def test_a_step_never_lowers(key, c, alpha, beta, rho, exposure):
     counts = Counts.from_matrix(np.ones((6, 1), int))
     observed = Observations.build(counts, None if key == "DM" else exposure)
     before = model.scores.log_moment(c, observed.total_exposure).sum()
-    new, _ = model.scores.learn_from_counts(c, observed.total_exposure)
+    new, _ = model.scores.learn_from_counts(model.scores.counts_seen(c, observed.total_exposure))
     after = new.log_moment(c, observed.total_exposure).sum()
     assert np.isfinite(after)
     assert after >= before - 1e-8 * max(1.0, abs(before))
@@ -59,7 +59,7 @@ def test_planted_priors_are_found(key):
     observed = Observations.build(Counts.from_matrix(np.ones((3000, 1), int)))
     scores = make(key, 1.0, 0.2, 0.2).scores
     for _ in range(600):
-        scores, _ = scores.learn_from_counts(c, observed.total_exposure)
+        scores, _ = scores.learn_from_counts(scores.counts_seen(c, observed.total_exposure))
     np.testing.assert_allclose(scores.alpha, alpha, rtol=0.15)
     if key != "DM":
         np.testing.assert_allclose(scores.beta, beta, rtol=0.15)
@@ -71,5 +71,7 @@ def test_nothing_to_learn_changes_nothing():
     model = MODELS["GP"].build(3)
     observed = Observations.build(Counts.from_matrix(np.ones((2, 1), int)))
     scores = model.scores
-    found = scores.learn_from_counts(np.ones((2, 3), int), observed.total_exposure)
+    found = scores.learn_from_counts(
+        scores.counts_seen(np.ones((2, 3), int), observed.total_exposure)
+    )
     assert found == (scores, ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,7 +92,7 @@ def test_the_wrong_objective_does_fall(planted):
     observed = Observations.build(counts)
     algorithm = MeanField("mean", 1, dtype="float64")
     sharp, _ = objectives(build("DM", 4, gamma=0.01), observed, algorithm, 40)
-    state = replace(sharp, model=build("DM", 4, gamma=30.0))
+    state = sharp.changed(model=build("DM", 4, gamma=30.0))
     right, wrong = [], []
     for _ in range(10):
         state, info = algorithm.step(observed, state, LocalExecutor(1))
@@ -149,8 +148,8 @@ def test_order_of_documents_does_not_matter(planted, key):
     weights = Weights.build(
         model, counts.features, algorithm.init(model, Observations.build(counts), 0).n, "mean", 1
     )
-    straight = fold_in(model, Observations.build(counts), weights, 2).c
-    shuffled = fold_in(model, Observations.build(counts.rows(order)), weights, 2).c
+    straight = fold_in(model, Observations.build(counts), weights, LocalExecutor(2)).c
+    shuffled = fold_in(model, Observations.build(counts.rows(order)), weights, LocalExecutor(2)).c
     assert np.array_equal(straight[order], shuffled)
 
 

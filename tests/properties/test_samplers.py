@@ -40,7 +40,7 @@ def chain(algorithm, model, counts, exposure=None):
     state = algorithm.init(model, observed, seed=3)
     for _ in range(SWEEPS):
         state, _ = algorithm.step(observed, state, LocalExecutor(1))
-    state = algorithm.finish(observed, state)
+    state = algorithm.finish(observed, state, LocalExecutor(1))
     return [state.c, state.n] if state.z is None else [state.c, state.n, state.z]
 
 

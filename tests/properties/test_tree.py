@@ -115,11 +115,11 @@ def test_a_tree_grows_at_its_sweep(planted, algorithm):
     state = algorithm.init(model, observed, 0)
     for sweep in range(1, 9):
         if sweep == 6:
-            before = algorithm.finish(observed, state).n.sum(axis=0)
+            before = algorithm.finish(observed, state, LocalExecutor(1)).n.sum(axis=0)
         state, _ = algorithm.step(observed, state, LocalExecutor(1))
         assert state.sweep == sweep
         assert state.model.n_components == (4 if sweep <= 5 else 9)
-    whole = algorithm.finish(observed, state)
+    whole = algorithm.finish(observed, state, LocalExecutor(1))
     assert whole.c.shape == (300, 9)
     np.testing.assert_allclose(whole.c.sum(axis=1), counts.doc_totals, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(whole.n.sum(axis=1), counts.feature_totals, rtol=1e-4)
@@ -156,13 +156,13 @@ def test_each_document_keeps_its_words_together():
     model = TreeMultinomial.build(Tree.regular(2, 2), gamma=0.1)
     observed, algorithm = Observations(counts), CollapsedGibbs(burn_in=9)
     state = algorithm.init(model, observed, 0)
-    from dcomp.inference.growth import grow_tokens
-
     growth = Growth(at=1, to=9, branching=3, a1=1.0, a2=3.0)
-    entry = np.empty(counts.n_tokens, dtype=np.int64)
-    algorithm.sampler(model, observed).entries(entry)
-    document = np.searchsorted(counts.indptr, entry, side="right") - 1
-    grown = grow_tokens(growth, state, document)
+    document = (
+        np.searchsorted(counts.indptr, algorithm.sampler(model, observed).entries(), side="right")
+        - 1
+    )
+    walk = algorithm._walk(model, observed)
+    grown = algorithm._grown(growth, observed, state, walk, LocalExecutor(1))
     moved = grown.z != state.z
     assert (state.z[~moved] == grown.z[~moved]).all()
     parents = np.array(grown.model.tree.parents)
@@ -185,7 +185,7 @@ def test_recorded_scores_are_means_over_sweeps(planted, algorithm):
     for sweep in range(6):
         state, _ = sampler.step(observed, state, LocalExecutor(1))
         if sweep >= 2:
-            c = sampler.finish(observed, state).c
+            c = sampler.finish(observed, state, LocalExecutor(1)).c
             mean = mean + model.scores.posterior_mean(c, np.ones(1)) / 4
     np.testing.assert_allclose(state.recorded.scores / 4, mean, atol=1e-6)
     linear = model.scores.posterior_mean(state.recorded.c / 4, np.ones(1))

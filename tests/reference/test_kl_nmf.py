@@ -12,8 +12,8 @@ from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import MapEM, MaximumLikelihood
-from dcomp.inference.base import State
 from dcomp.inference.maximum_likelihood import normalised_columns
+from dcomp.inference.state import State
 from dcomp.models import GammaPoisson, Observations
 from dcomp.reference import kl_nmf as reference
 from dcomp.result import fit
@@ -139,7 +139,7 @@ def test_multiplicative_is_lee_and_seung():
     observed = Observations.build(Counts.from_matrix(W))
     algorithm = MaximumLikelihood("multiplicative", dtype="float64")
     state, _ = algorithm.step(
-        observed, State(GammaPoisson.build(3, **FLAT), c, n, 0), LocalExecutor(1)
+        observed, State.whole(GammaPoisson.build(3, **FLAT), c, n, 0), LocalExecutor(1)
     )
     Theta = n / n.sum(axis=0)
     L = c * ((W / (c @ Theta.T)) @ Theta)

@@ -16,11 +16,11 @@ from dcomp.inference.laplace import (
     LaplaceStats,
     Normal,
     _Climb,
-    _laplace,
-    _Part,
+    _climb,
     laplace_fold_in,
 )
 from dcomp.inference.mean_field import Weights
+from dcomp.inference.state import Local
 from dcomp.models import LogisticNormal, LogisticNormalScores, Observations
 from dcomp.models.logistic_normal import centred, centred_covariance
 from dcomp.reference import laplace as plain
@@ -198,9 +198,10 @@ def plain_documents(counts, model, n, eta, **options):
 def native(counts, model, n, eta, max_inner, tol, dtype="float64"):
     observed = Observations.build(counts)
     weights = Weights.build(model, counts.features, n.astype(dtype), "mean", 1)
-    out, c = np.empty_like(eta), np.empty(eta.shape, dtype=dtype)
+    c = np.empty(eta.shape, dtype=dtype)
     how = _Climb(Normal.from_model(model), weights, max_inner, tol)
-    return out, c, _laplace(_Part(observed, eta, out, c), how, 2)
+    after, stats = _climb(observed, Local(c, carried={"eta": eta}), how, 2)
+    return after.carried["eta"], after.c, stats
 
 
 @pytest.mark.parametrize("K", [1, 2, 5, 8, 17, 33])
@@ -233,7 +234,7 @@ def test_kernel_in_float32_is_close():
 def test_fold_in_is_the_plain_version():
     counts, model, n = corpus(2, 5)
     weights = Weights.build(model, counts.features, n, "mean", 1)
-    found = laplace_fold_in(model, Observations.build(counts), weights, 2, tol=1e-7)
+    found = laplace_fold_in(model, Observations.build(counts), weights, LocalExecutor(2), tol=1e-7)
     start = np.repeat(model.scores.mu0[None], 40, axis=0)
     documents = plain_documents(counts, model, n, start, tol=1e-14)
     np.testing.assert_allclose(found.eta, [d.eta for d in documents], atol=1e-5)

@@ -105,9 +105,9 @@ def test_fold_in_reaches_the_fixed_point(key):
     algorithm = MeanField(dtype="float64")
     state = algorithm.init(model, observed, seed=1)
     weights = Weights.build(model, observed.counts.features, state.n, "mean", 1)
-    folded = fold_in(model, observed, weights, 2, max_inner=2000, tol=1e-12)
+    folded = fold_in(model, observed, weights, LocalExecutor(2), max_inner=2000, tol=1e-12)
     theta, again = reference_pass(
-        W, observed, model, type(state)(model, folded.c, state.n, 0), "mean", inner=1
+        W, observed, model, state.changed(model=model, c=folded.c), "mean", inner=1
     )
     np.testing.assert_allclose(again.c, folded.c, atol=1e-7)
     constant = model.log_constant(observed, combinatoric=False)

@@ -77,9 +77,7 @@ def test_a_mirrored_corpus_is_swept_backward():
 
     def order(model, draw):
         observed = draw.observed(model)
-        native_sampler = algorithm.sampler(model, observed)
-        entry = np.empty(native_sampler.n_tokens, dtype=np.int64)
-        native_sampler.entries(entry)
+        entry = algorithm.sampler(model, observed).entries()
         matrix = observed.counts.to_scipy().tocoo()
         return matrix.row[entry], matrix.col[entry]
 

@@ -82,8 +82,7 @@ def sweep(model, drawn, seed, rng, n_sweeps):
     split = drawn.v.reshape(-1, drawn.v.shape[2])
     split = split[split.sum(axis=1) > 0]
     entry, pair = np.repeat(np.indices(split.shape).reshape(2, -1), split.ravel(), axis=1)
-    place = np.empty(sampler.n_tokens, dtype=np.int64)
-    sampler.entries(place)
+    place = sampler.entries()
     z = np.empty(len(place), dtype=np.uint16)
     # Which token of an entry has which pair is a matter of chance to the model.
     z[np.argsort(place, kind="stable")] = pair[np.lexsort((rng.random(len(pair)), entry))]

@@ -11,7 +11,7 @@ from dcomp.data.counts import Counts
 from dcomp.data.datasets import docstrings
 from dcomp.data.features import FeatureSpace
 from dcomp.data.sequences import Sequences
-from dcomp.data.split import halves, train_test
+from dcomp.data.split import document_keys, halves, train_test
 from dcomp.data.text import bag, english_stop_words, tokenize
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "as_counts",
     "bag",
     "docstrings",
+    "document_keys",
     "english_stop_words",
     "halves",
     "tokenize",

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ class Counts:
     along with documents and features that are selected, moved or renamed; what splits documents
     leaves it behind. Equality and fingerprint are of the bag alone, which is all that a model sees.
 
+    A corpus is a sequence of parts, runs of documents that are worked on apart: one, unless it was
+    cut by `in_parts`.
+
     >>> counts = Counts.from_matrix([[2, 0, 1], [0, 0, 3]], feature_names=["a", "b", "c"])
     >>> counts.doc_totals.tolist(), counts.feature_totals.tolist()
     ([3, 3], [2, 0, 4])
@@ -46,6 +50,7 @@ class Counts:
     features: FeatureSpace
     doc_ids: tuple[str, ...] | None = None
     sequences: Sequences | None = None  # the reading order, where there is one
+    firsts: tuple[int, ...] = (0,)  # the first document of each part
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -63,6 +68,11 @@ class Counts:
         order = self.sequences
         if order is not None and not order.is_of(self.indptr, self.indices, self.data):
             raise InvalidCounts("sequences must hold the tokens of each document; they do not")
+        if not cuts(self.firsts, self.n_docs):
+            raise InvalidParameter(
+                f"firsts must ascend from 0 and stay below {self.n_docs}, the number of documents; "
+                f"got {self.firsts}"
+            )
 
     def _well_formed(self) -> bool:
         indptr, indices, data = self.indptr, self.indices, self.data
@@ -370,6 +380,49 @@ found -1 at document 'd17', feature 'the'
         order = None if self.sequences is None else self.sequences.rows(chosen)
         return Counts(matrix.indptr, matrix.indices, matrix.data, self.features, ids, order)
 
+    def in_parts(self, n: int) -> Counts:
+        """Give the same counts, cut into `n` parts of about as many entries each.
+
+        The cut depends on the counts alone. The same parts give the same numbers to the last bit
+        wherever they are worked on; another cut agrees to rounding.
+
+        >>> Counts.from_matrix([[1, 1], [2, 0], [0, 3], [4, 0]]).in_parts(2).firsts
+        (0, 2)
+        """
+        if isinstance(n, bool) or int(n) != n or not 1 <= n <= self.n_docs:
+            raise InvalidParameter(
+                f"in_parts needs a whole number from 1 to the number of documents, {self.n_docs}; "
+                f"got {n}"
+            )
+        # A document counts for one beside its entries: empty ones are work, too.
+        work = self.indptr + np.arange(self.n_docs + 1)
+        ends = work[-1] * np.arange(1, n) / n
+        firsts = np.r_[0, np.searchsorted(work, ends)]
+        # Every part has a document at least, also where a few of them hold most entries.
+        steps = np.arange(n)
+        firsts = np.maximum.accumulate(firsts - steps) + steps
+        firsts = np.minimum(firsts, self.n_docs - n + steps)
+        return self.cut_at(tuple(firsts.tolist()))
+
+    def cut_at(self, firsts: tuple[int, ...]) -> Counts:
+        """Give the same counts, cut before these documents; the first of them is 0.
+
+        >>> Counts.from_matrix([[1], [2], [3]]).cut_at((0, 1)).parts[1].data.tolist()
+        [2, 3]
+        """
+        return self if tuple(firsts) == self.firsts else replace(self, firsts=tuple(firsts))
+
+    @property
+    def parts(self) -> tuple[Counts, ...]:
+        """The parts, each as counts of its own.
+
+        >>> [part.n_docs for part in Counts.from_matrix([[1], [2], [3]]).in_parts(3).parts]
+        [1, 1, 1]
+        """
+        if len(self.firsts) == 1:
+            return (self,)
+        return tuple(self.rows(slice(*ends)) for ends in pairwise((*self.firsts, self.n_docs)))
+
     def columns(self, selection: ArrayLike | slice) -> Counts:
         """Choose features by slice, positions (each once) or mask; every document stays.
 
@@ -392,8 +445,8 @@ found -1 at document 'd17', feature 'the'
         matrix = compressed(parts, (self.n_docs, max(features.n_features, 1)))
         matrix.sort_indices()
         order = None if self.sequences is None else self.sequences.moved(position)
-        ids = self.doc_ids
-        return Counts(matrix.indptr, matrix.indices, matrix.data, features, ids, order)
+        rows = (matrix.indptr, matrix.indices, matrix.data)
+        return Counts(*rows, features, self.doc_ids, order, self.firsts)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -489,15 +542,26 @@ found -1 at document 'd17', feature 'the'
     def __reduce__(self) -> tuple[type[Counts], tuple[Any, ...]]:
         # A restored array is writeable again unless the constructor freezes it.
         parts = (self.indptr, self.indices, self.data)
-        return Counts, (*parts, self.features, self.doc_ids, self.sequences)
+        return Counts, (*parts, self.features, self.doc_ids, self.sequences, self.firsts)
 
     def __repr__(self) -> str:
         share = 100 * self.nnz / (self.n_docs * self.n_features)
         shown = "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
+        cut = "" if len(self.firsts) == 1 else f", in {len(self.firsts):,} parts"
         return (
             f"Counts({self.n_docs:,} documents \N{MULTIPLICATION SIGN} "
-            f"{self.n_features:,} features, {self.n_tokens:,} tokens, {shown} % non-zero)"
+            f"{self.n_features:,} features, {self.n_tokens:,} tokens, {shown} % non-zero{cut})"
         )
+
+
+def cuts(firsts: Sequence[int], n_docs: int) -> bool:
+    """Whether these are the first documents of parts.
+
+    >>> cuts((0, 2), 3), cuts((0, 3), 3), cuts((1, 2), 3)
+    (True, False, False)
+    """
+    ascend = all(before < after for before, after in pairwise(firsts))
+    return bool(firsts) and firsts[0] == 0 and ascend and firsts[-1] < n_docs
 
 
 def _as_ids(doc_ids: Iterable[object] | None, n_docs: int) -> tuple[str, ...] | None:

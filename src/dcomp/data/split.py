@@ -16,14 +16,20 @@ from dcomp.errors import InvalidCounts, InvalidParameter
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two copies of a document meet
 
 
-def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts, Counts]:
+def halves(
+    counts: Counts,
+    fraction: float = 0.5,
+    seed: int = 0,
+    keys: NDArray[np.uint64] | None = None,
+) -> tuple[Counts, Counts]:
     """Send every token to the first part with probability `fraction`, else to the second.
 
     Tokens are independent, so that Poisson counts give two independent Poisson parts. Both parts
     keep all documents and features, but not the reading order. Every document has random numbers of
     its own, named by the seed and its id, or its counts where it has no id: it is split alike
     whatever other documents it comes with, on every platform. The copies of a document are told
-    apart by their order.
+    apart by their order. `keys` are the names of the documents (`document_keys`), where these are a
+    part of a larger corpus.
 
     >>> first, second = halves(Counts.from_matrix([[40, 2]]), fraction=0.5, seed=1)
     >>> first.n_tokens + second.n_tokens
@@ -31,18 +37,23 @@ def halves(counts: Counts, fraction: float = 0.5, seed: int = 0) -> tuple[Counts
     """
     if not 0 <= fraction <= 1:
         raise InvalidParameter(f"fraction must be between 0 and 1; found {fraction!r}")
-    corpus = _core.Corpus(counts.indptr, counts.indices, counts.data, counts.n_features)
+    corpus = _corpus(counts)
+    keys = document_keys(counts) if keys is None else keys
     first = np.empty(counts.nnz, np.int32)
-    _core.split_tokens(corpus, _keys(counts, corpus), fraction, _checked(seed), first, 1)
+    _core.split_tokens(corpus, keys, fraction, _checked(seed), first, 1)
     return _with_data(counts, first), _with_data(counts, counts.data - first)
 
 
-def _keys(counts: Counts, corpus: _core.Corpus) -> NDArray[np.uint64]:
+def document_keys(counts: Counts) -> NDArray[np.uint64]:
     """A number that names each document: by its id, or by what it holds. Documents of one name are
-    counted, because the same split for all of them would be one observation and not many."""
+    counted, because the same split for all of them would be one observation and not many.
+
+    >>> len(set(document_keys(Counts.from_matrix([[1, 2], [0, 3], [1, 2]])).tolist()))
+    3
+    """
     keys = np.empty(counts.n_docs, np.uint64)
     if counts.doc_ids is None:
-        _core.content_keys(corpus, keys, 1)
+        _core.content_keys(_corpus(counts), keys, 1)
     else:
         ids = (blake2b(name.encode(), digest_size=8).digest() for name in counts.doc_ids)
         keys[:] = np.frombuffer(b"".join(ids), "<u8")
@@ -54,9 +65,13 @@ def _keys(counts: Counts, corpus: _core.Corpus) -> NDArray[np.uint64]:
     return keys
 
 
+def _corpus(counts: Counts) -> _core.Corpus:
+    return _core.Corpus(counts.indptr, counts.indices, counts.data, counts.n_features)
+
+
 def _with_data(counts: Counts, data: NDArray[np.int32]) -> Counts:
     rows = without_zeros(Rows(counts.indptr, counts.indices, data))
-    return Counts(*rows, counts.features, counts.doc_ids)
+    return Counts(*rows, counts.features, counts.doc_ids, firsts=counts.firsts)
 
 
 def train_test(counts: Counts, test_fraction: float = 0.1, seed: int = 0) -> tuple[Counts, Counts]:

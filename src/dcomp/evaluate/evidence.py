@@ -7,17 +7,18 @@ with. `dcomp.reference.evidence` has both in a few lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
 from dcomp import _core, registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
-from dcomp.executors import LocalExecutor
+from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import CollapsedGibbs
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
@@ -76,6 +77,7 @@ def evidence(
     n_chains: int = 16,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Evidence:
     """log p(w | K, priors): how probable a model makes the counts, parameters integrated out.
@@ -129,16 +131,16 @@ def evidence(
             f"exposure has no meaning for model {chosen.key}, which conditions on document lengths"
         )
     seed = validation.resolve_seed(random_state)
-    chosen, notes = _learned(chosen, counts, exposure, seed, n_jobs)
+    workers = resolve_executor(n_jobs, executor)
+    chosen, notes = _learned(chosen, counts, exposure, seed, workers)
     observed = Observations.build(counts, exposure)
-    threads = LocalExecutor.from_jobs(n_jobs).n_threads
-    chains = Chains(chosen, observed, n_chains, seed, threads)
+    chains = Chains(chosen, observed, n_chains, seed, workers)
     estimate = _annealed if method == "annealed" else _harmonic
     return estimate(chains, n_sweeps, notes)
 
 
 def _learned(
-    model: Model, counts: Counts, exposure: Any, seed: int, n_jobs: int | None
+    model: Model, counts: Counts, exposure: Any, seed: int, executor: Executor
 ) -> tuple[Model, tuple[str, ...]]:
     """The model with numbers for all hyper-parameters, and a sentence where they were learned."""
     names = model.scores.learned + (("gamma",) if model.loadings.learned else ())
@@ -150,7 +152,7 @@ def _learned(
         CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2),
         exposure=exposure,
         max_iter=LEARNING_SWEEPS,
-        n_jobs=n_jobs,
+        executor=executor,
         seed=seed,
     )
     note = (
@@ -160,48 +162,74 @@ def _learned(
     return fitted.model, (note,)
 
 
+@dataclass(frozen=True, eq=False)
 class Chains:
-    """Independent chains of tempered collapsed Gibbs sweeps, each on one thread."""
+    """Independent chains of tempered collapsed Gibbs sweeps, each on one thread. Every chain walks
+    the whole corpus, so that the parts of this work are the chains."""
 
-    def __init__(
-        self, model: Model, observed: Observations, n_chains: int, seed: int, n_threads: int
-    ) -> None:
-        self.model, self.observed = model, observed
-        self.n_chains, self.seed, self.n_threads = n_chains, seed, n_threads
+    model: Model
+    observed: Observations
+    n_chains: int
+    seed: int
+    executor: Executor
 
     def sweeps(self, temperatures: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log g(z) − log r(z) and log p(w | z) after the sweep at each temperature, (chains, T);
         the chains begin with draws from the urn r."""
-        counts = self.observed.counts
-        z = np.empty((self.n_chains, counts.n_tokens), dtype=np.uint16)
-        prior = moment_scores(self.model).native(self.observed.native_exposure)
-        parts = []
-        for first, part in self._parts(temperatures):
-            out = np.empty((2, self.n_chains, len(part)))
-            _core.tempered_sweeps(
-                self.observed.corpus,
-                counts.features.blocks,
-                counts.features.n_blocks,
-                self.model.loadings.per_feature(counts.n_features),
-                prior,
-                part,
-                self.seed,
-                first,
-                z,
-                out[0],
-                out[1],
-                self.n_threads,
-            )
-            parts.append(out)
-        whole = np.concatenate(parts, axis=2)
-        return whole[0], whole[1]
+        numbers = range(self.n_chains)
+        workers = self.executor.side_by_side()
+        z: Sequence[Any] = [None] * self.n_chains
+        pieces = []
+        for first, piece in self._pieces(temperatures):
+            how = _Heat(self.model, self.observed, piece, first, self.seed)
+            z, values = workers.map_reduce(_sweep_chain, numbers, z, how)
+            pieces.append(np.stack(values))
+        whole = np.concatenate(pieces, axis=2)
+        return whole[:, 0], whole[:, 1]
 
-    def _parts(self, temperatures: FloatArray) -> Iterator[tuple[int, FloatArray]]:
-        # Between parts an interrupt is heard; the cut does not change any number.
+    def _pieces(self, temperatures: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        # Between pieces an interrupt is heard; the cut does not change any number.
         work = self.observed.counts.n_tokens * self.model.n_components * self.n_chains
         size = max(_STEP // work, 1)
         for first in range(0, len(temperatures), size):
             yield first, np.ascontiguousarray(temperatures[first : first + size])
+
+
+@dataclass(frozen=True)
+class _Heat:
+    """What every chain is told."""
+
+    model: Model
+    observed: Observations
+    temperatures: FloatArray
+    first: int  # number of the first of them
+    seed: int
+
+
+def _sweep_chain(
+    chain: int, z: npt.NDArray[np.uint16] | None, how: _Heat, n_threads: int
+) -> tuple[npt.NDArray[np.uint16], tuple[FloatArray, ...]]:
+    """One chain through some temperatures: its z, and a table (2, T), in a tuple so that those of
+    the chains are put one after the other."""
+    counts = how.observed.counts
+    z = np.empty((1, counts.n_tokens), dtype=np.uint16) if z is None else z.copy()
+    out = np.empty((2, 1, len(how.temperatures)))
+    _core.tempered_sweeps(
+        how.observed.corpus,
+        counts.features.blocks,
+        counts.features.n_blocks,
+        how.model.loadings.per_feature(counts.n_features),
+        moment_scores(how.model).native(how.observed.native_exposure),
+        how.temperatures,
+        how.seed,
+        how.first,
+        z,
+        out[0],
+        out[1],
+        n_threads,
+        chain,
+    )
+    return z, (out[:, 0],)
 
 
 def _annealed(chains: Chains, n_sweeps: int, notes: tuple[str, ...]) -> Evidence:

@@ -11,18 +11,20 @@ is conditional on the number of words, so that DM and GP can be compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import Counts, halves
 from dcomp.errors import InvalidCounts, InvalidParameter
-from dcomp.executors import LocalExecutor
+from dcomp.executors import Executor, LocalExecutor, resolve_executor
 from dcomp.inference.mean_field import Weights
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray
+from dcomp.predict import Predictor
 from dcomp.result import Fit
 
 
@@ -65,6 +67,7 @@ def completion(
     fraction: float = 0.5,
     seed: int = 0,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
 ) -> HeldOut:
     """Document completion: fold in a `fraction` of each document's tokens, predict the rest.
 
@@ -77,11 +80,56 @@ def completion(
     if not 0 < fraction < 1:
         raise InvalidParameter(f"fraction must lie between 0 and 1; got {fraction}")
     observed = fit.observe(X, exposure)
-    first, second = halves(observed.counts, fraction, seed)
-    if second.n_tokens == 0:
+    workers, parts = resolve_executor(n_jobs, executor), observed.parts
+    how = _Completion(fit.predictor, mean_loadings(fit, workers.n_threads), fraction, seed)
+    found, n_tokens = workers.map_reduce(_complete, parts, [None] * len(parts), how)
+    if n_tokens == 0:
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
-    per_document = predict_rest(fit, observed, first, second, fraction, seed=seed, n_jobs=n_jobs)
-    return over_documents(per_document, second.doc_totals.astype(np.float64))
+    per_document, tokens = (np.concatenate(x) for x in zip(*workers.gather(found), strict=True))
+    return over_documents(per_document, tokens.astype(np.float64))
+
+
+@dataclass(frozen=True)
+class _Completion:
+    """What every part of the documents is told."""
+
+    predictor: Predictor
+    loadings: Weights
+    fraction: float
+    seed: int
+
+    def predict(
+        self, part: Observations, first: Counts, second: Counts, n_threads: int
+    ) -> FloatArray:
+        """log p(w₂ | w₁) of a part's documents."""
+        here, loadings = LocalExecutor(n_threads), self.loadings
+        has_exposure = self.predictor.model.has_exposure
+        seen = part.thinned(first, self.fraction) if has_exposure else replace(part, counts=first)
+        scores = self.predictor.transform(seen, seed=self.seed, executor=here)
+        rest, per_document = replace(part, counts=second), np.empty(second.n_docs)
+        _core.log_predictive(
+            rest.corpus,
+            loadings.Theta,
+            loadings.log_scale,
+            np.ascontiguousarray(scores, dtype=loadings.Theta.dtype),
+            per_document,
+            n_threads,
+        )
+        return per_document
+
+
+_PerDocument = tuple[FloatArray, npt.NDArray[np.int64]]  # log p(w₂ | w₁), and tokens of w₂
+
+
+def _complete(
+    part: Observations, local: None, how: _Completion, n_threads: int
+) -> tuple[_PerDocument, int]:
+    """The documents of a part, and how many tokens of theirs are predicted."""
+    first, second = halves(part.counts, how.fraction, how.seed, part.document_keys)
+    if second.n_tokens == 0:
+        return (np.zeros(second.n_docs), second.doc_totals), 0
+    per_document = how.predict(part, first, second, n_threads)
+    return (per_document, second.doc_totals), second.n_tokens
 
 
 def predict_rest(
@@ -96,19 +144,8 @@ def predict_rest(
 ) -> FloatArray:
     """log p(w₂ | w₁) of each document (I), `first` being a `fraction` of what was observed."""
     threads = LocalExecutor.from_jobs(n_jobs).n_threads
-    seen = observed.thinned(first, fraction) if fit.model.has_exposure else Observations(first)
-    scores = fit.transform(seen, seed=seed, n_jobs=n_jobs)
-    mean_theta = mean_loadings(fit, threads)
-    per_document = np.empty(second.n_docs)
-    _core.log_predictive(
-        Observations(second).corpus,
-        mean_theta.Theta,
-        mean_theta.log_scale,
-        np.ascontiguousarray(scores, dtype=mean_theta.Theta.dtype),
-        per_document,
-        threads,
-    )
-    return per_document
+    how = _Completion(fit.predictor, mean_loadings(fit, threads), fraction, seed)
+    return how.predict(observed, first, second, threads)
 
 
 def mean_loadings(fit: Fit, n_threads: int) -> Weights:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dcomp import _core
 from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
-from dcomp.executors import LocalExecutor
+from dcomp.executors import Executor, resolve_executor
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
@@ -62,6 +62,7 @@ def left_to_right(
     exposure: Any = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
 ) -> LeftToRight:
     """log p(w | Θ, L) of whole documents per token, scores integrated out (Wallach et al. 2009).
 
@@ -89,18 +90,13 @@ def left_to_right(
     observed = fit.observe(X, exposure)
     if observed.counts.n_tokens == 0:
         raise InvalidCounts("left_to_right needs documents with tokens; these have none")
-    threads = LocalExecutor.from_jobs(n_jobs).n_threads
-    weights = mean_loadings(fit, threads)
-    runs = estimates(
-        fit.model,
-        observed,
-        np.ascontiguousarray(weights.Theta, dtype=np.float32),
-        weights.log_scale,
-        particles=particles,
-        seed=whole_number("seed", seed, 0),
-        n_threads=threads,
-    )
-    totals = log_totals(fit.model, observed)
+    workers, parts = resolve_executor(n_jobs, executor), observed.parts
+    weights = mean_loadings(fit, workers.n_threads)
+    Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
+    seed = whole_number("seed", seed, 0)
+    how = _Particles(fit.model, Theta, weights.log_scale, particles, seed)
+    found, _ = workers.map_reduce(_estimate, parts, [None] * len(parts), how)
+    runs, totals = (np.concatenate(x, axis=-1) for x in zip(*workers.gather(found), strict=True))
     per_document = np.logaddexp.reduce(runs, axis=0) - np.log(len(runs)) - totals
     tokens = observed.counts.doc_totals.astype(np.float64)
     # Documents are independent, and so are the two runs of each.
@@ -110,6 +106,33 @@ def left_to_right(
     bias = float((runs.mean(axis=0) - totals - per_document).sum()) / total
     score = over_documents(per_document, tokens)
     return LeftToRight(**vars(score), monte_carlo_error=error, bias=bias, log_totals=totals)
+
+
+@dataclass(frozen=True)
+class _Particles:
+    """What every part of the documents is told."""
+
+    model: Model
+    Theta: npt.NDArray[np.float32]
+    log_scale: FloatArray
+    particles: int
+    seed: int
+
+
+def _estimate(
+    part: Observations, local: None, how: _Particles, n_threads: int
+) -> tuple[tuple[FloatArray, FloatArray], None]:
+    """Estimates of the documents of a part, and log P(lengths)."""
+    runs = estimates(
+        how.model,
+        part,
+        how.Theta,
+        how.log_scale,
+        particles=how.particles,
+        seed=how.seed,
+        n_threads=n_threads,
+    )
+    return (runs, log_totals(how.model, part)), None
 
 
 def estimates(

@@ -146,8 +146,8 @@ def matched_gamma(mean: FloatArray, sd: FloatArray) -> tuple[FloatArray, FloatAr
 
 def _mean_field(fit: Fit, observed: Observations, n_jobs: int | None) -> MeanFieldScores:
     """q with the same loadings that the sampling had."""
-    threads = LocalExecutor.from_jobs(n_jobs).n_threads
-    folded = fold_in(fit.model, observed, fit.weights("mean", threads), threads)
+    workers = LocalExecutor.from_jobs(n_jobs)
+    folded = fold_in(fit.model, observed, fit.weights("mean", workers.n_threads), workers)
     scores = moment_scores(fit.model)
     c, exposure = folded.c.astype(np.float64), observed.total_exposure
     mean, sd = scores.posterior_mean(c, exposure), scores.posterior_sd(c, exposure)

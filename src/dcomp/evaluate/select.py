@@ -14,11 +14,9 @@ K that are not either are named, because the held-out score cannot tell them apa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from dcomp.evaluate.coherence import check_measure, coherence
 from dcomp.evaluate.evidence import Evidence, evidence
 from dcomp.evaluate.plotting import axes_or_new
 from dcomp.evaluate.select_chains import ChainScore, Plan, run_chain
-from dcomp.executors import LocalExecutor
+from dcomp.executors import Executor, resolve_executor
 from dcomp.models.arrays import FloatArray
 from dcomp.recipe import table
 from dcomp.result.tables import top_numbers
@@ -176,6 +174,7 @@ def select_components(
     keep: str | Path | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Selection:
@@ -188,7 +187,8 @@ def select_components(
     measure, n_top: of coherence, of the n_top heaviest features.
     keep: a folder for what each chain leaves; chains that are there already are not run again, so
     that a selection that was stopped goes on.
-    n_jobs: chains at a time; None for all cores. The answer does not depend on it.
+    n_jobs: chains at a time; None for all cores. The answer does not depend on it, nor on an
+    `executor` in its place.
     on_progress: called with the number of chains done, and of all.
     The other parameters are those of `dcomp.DCA`; options: what else the model and the algorithm
     take, by name.
@@ -221,12 +221,12 @@ def select_components(
         raise InvalidParameter(
             f"with_evidence must be True, False or 'auto'; got {with_evidence!r}"
         )
-    threads = LocalExecutor.from_jobs(n_jobs).n_threads
+    workers = resolve_executor(n_jobs, executor)
     found = {
         K: _OfOneK.build(scores, counts, measure, n_top)
-        for K, scores in _all_chains(plan, numbers, threads, on_progress)
+        for K, scores in _all_chains(plan, numbers, workers, on_progress).items()
     }
-    evidences, notes = _evidences(plan, numbers, with_evidence, threads)
+    evidences, notes = _evidences(plan, numbers, with_evidence, workers)
     return _conclude(found, evidences, plan, measure, notes)
 
 
@@ -240,34 +240,30 @@ def _checked(ks: Sequence[int]) -> list[int]:
 def _all_chains(
     plan: Plan,
     numbers: Sequence[int],
-    n_threads: int,
+    executor: Executor,
     on_progress: Callable[[int, int], None] | None,
-) -> Iterator[tuple[int, list[ChainScore]]]:
-    """The chains of each K in turn; those of later K are under way meanwhile.
+) -> dict[int, list[ChainScore]]:
+    """The chains of each K. Chains share nothing: each is a part of the work, on a thread of its
+    own."""
+    work = [(K, chain) for K in numbers for chain in range(plan.n_chains)]
+    done = 0
 
-    One thread per chain, because chains share nothing; an interrupt lets those under way end.
-    """
-    done, lock = 0, Lock()
-
-    def work(K: int, chain: int) -> ChainScore:
+    def on_part() -> None:
         nonlocal done
-        score = run_chain(plan, K, chain)
-        with lock:
-            done += 1
-            if on_progress is not None:
-                on_progress(done, len(numbers) * plan.n_chains)
-        return score
+        done += 1
+        if on_progress is not None:
+            on_progress(done, len(work))
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        tasks: dict[int, list[Future[ChainScore]]] = {
-            K: [pool.submit(work, K, chain) for chain in range(plan.n_chains)] for K in numbers
-        }
-        try:
-            for K in numbers:
-                yield K, [task.result() for task in tasks.pop(K)]
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    workers = executor.side_by_side()
+    left, _ = workers.map_reduce(_run_chain, work, [None] * len(work), plan, on_part)
+    scores = workers.gather(left)
+    return {K: scores[k * plan.n_chains : (k + 1) * plan.n_chains] for k, K in enumerate(numbers)}
+
+
+def _run_chain(
+    which: tuple[int, int], local: None, plan: Plan, n_threads: int
+) -> tuple[ChainScore, None]:
+    return run_chain(plan, *which), None
 
 
 @dataclass(frozen=True)
@@ -322,7 +318,7 @@ def _stability(scores: list[ChainScore], counts: Counts) -> float:
 
 
 def _evidences(
-    plan: Plan, numbers: Sequence[int], wanted: bool | str, n_threads: int
+    plan: Plan, numbers: Sequence[int], wanted: bool | str, executor: Executor
 ) -> tuple[dict[int, Evidence], tuple[str, ...]]:
     """The annealed evidence of each K, where it is wanted and can be had; else why not."""
     if wanted is False:
@@ -350,7 +346,7 @@ def _evidences(
             n_sweeps=min(sweeps[K], _MOST_SWEEPS),
             n_chains=EVIDENCE_CHAINS,
             random_state=plan.seed,
-            n_jobs=n_threads,
+            executor=executor,
         )
         for K in numbers
     }

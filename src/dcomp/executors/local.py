@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 from dcomp.errors import InvalidParameter
-from dcomp.executors.base import Part, Shared, Stats
+from dcomp.executors.base import After, Before, Executor, Part, Shared, Stats, Task, pairwise_sum
 
 
 def available_cores() -> int:
@@ -40,12 +42,72 @@ class LocalExecutor:
 
     def map_reduce(
         self,
-        task: Callable[[Part, Shared, int], Stats],
+        task: Task[Part, Before, Shared, After, Stats],
         parts: Sequence[Part],
+        locals_: Sequence[Before],
         shared: Shared,
-    ) -> Stats:
-        """Σ over parts, in their order, of task(part, shared, n_threads)."""
-        total = task(parts[0], shared, self.n_threads)
-        for part in parts[1:]:
-            total = total + task(part, shared, self.n_threads)
-        return total
+        on_part: Callable[[], None] | None = None,
+    ) -> tuple[list[After], Stats]:
+        """What the task leaves in each part, and the sum of its statistics over the parts."""
+        after: list[After] = []
+
+        def one_by_one() -> Iterator[Stats]:
+            for part, local in zip(parts, locals_, strict=True):
+                left, stats = task(part, local, shared, self.n_threads)
+                after.append(left)
+                if on_part is not None:
+                    on_part()
+                yield stats
+
+        total = pairwise_sum(one_by_one())
+        return after, total
+
+    def gather(self, locals_: Sequence[After]) -> list[After]:
+        """They are here."""
+        return list(locals_)
+
+    def side_by_side(self) -> SideBySide:
+        """The same threads, a part on each."""
+        return SideBySide(self.n_threads)
+
+
+def resolve_executor(n_jobs: int | None, executor: Executor | None = None) -> Executor:
+    """The executor that was given, else this machine with `n_jobs` threads.
+
+    >>> resolve_executor(3).n_threads
+    3
+    """
+    return LocalExecutor.from_jobs(n_jobs) if executor is None else executor
+
+
+@dataclass(frozen=True)
+class SideBySide(LocalExecutor):
+    """Threads of this process, each with a part of its own. An interrupt lets those that are under
+    way come to their end."""
+
+    def map_reduce(
+        self,
+        task: Task[Part, Before, Shared, After, Stats],
+        parts: Sequence[Part],
+        locals_: Sequence[Before],
+        shared: Shared,
+        on_part: Callable[[], None] | None = None,
+    ) -> tuple[list[After], Stats]:
+        """What the task leaves in each part, and the sum of its statistics over the parts."""
+        lock = Lock()
+
+        def one(part: Part, local: Before) -> tuple[After, Stats]:
+            left = task(part, local, shared, 1)
+            if on_part is not None:
+                with lock:
+                    on_part()
+            return left
+
+        with ThreadPoolExecutor(min(self.n_threads, len(parts))) as pool:
+            work = [pool.submit(one, *both) for both in zip(parts, locals_, strict=True)]
+            try:
+                done = [ready.result() for ready in work]
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return [left for left, _ in done], pairwise_sum(stats for _, stats in done)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dcomp.inference.base import Algorithm, Draw, Info, State, SufficientStats
+from dcomp.inference.base import Algorithm, Info, SufficientStats
 from dcomp.inference.climb import Climbed, Move, climb
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import draw_given_counts
@@ -14,6 +14,7 @@ from dcomp.inference.map_em import MapEM
 from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
+from dcomp.inference.state import Draw, Global, Local, State
 from dcomp.inference.stopping import RelativeChange
 from dcomp.inference.structure_search import StructureSearch
 from dcomp.inference.tempered_em import TemperedEM
@@ -36,10 +37,12 @@ __all__ = [
     "Draw",
     "DrawPlan",
     "Gibbs",
+    "Global",
     "Growth",
     "Info",
     "Keep",
     "Laplace",
+    "Local",
     "MapEM",
     "MaximumLikelihood",
     "MeanField",

@@ -1,5 +1,5 @@
-"""The parts that every algorithm has: State (what the next step needs), Info (what a person
-wants to see), SufficientStats (what adds up across documents), and the Algorithm itself.
+"""What every algorithm has: Info (what a person wants to see), SufficientStats (what adds up across
+documents), and the Algorithm itself; what the next step needs is in `state`.
 
 What only one algorithm carries along or shows is a type of its own, beside that algorithm: a
 subclass of `Carried`, a subclass of `Info`."""
@@ -7,7 +7,7 @@ subclass of `Carried`, a subclass of `Info`."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor
 from dcomp.inference.keep import Keep
+from dcomp.inference.state import Carried, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.options import Occasion, Option, whole_number
@@ -33,6 +34,7 @@ class SufficientStats:
     bound: float
     n_docs: int
     n_updates: int  # of single documents
+    seen: Any = None  # what the score prior learns from at modes: `modes_seen`
 
     def __add__(self, other: SufficientStats) -> SufficientStats:
         return SufficientStats(
@@ -42,76 +44,8 @@ class SufficientStats:
             self.bound + other.bound,
             self.n_docs + other.n_docs,
             self.n_updates + other.n_updates,
+            None if self.seen is None else self.seen + other.seen,
         )
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Sums over the recorded sweeps of a sampler: of Θ and c, and of what the score prior asks for
-    (`Scores.slots`)."""
-
-    Theta: npt.NDArray[np.float32]  # (J, K): of E[Θ | n]
-    c: npt.NDArray[np.float32]  # (I, K)
-    zeros: npt.NDArray[np.float32] | None  # (I, K): sweeps with c = 0
-    count: int
-    scores: npt.NDArray[np.float32] | None = None  # (I, K): of E[scores | c]
-    own: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """One draw from the posterior; None for what was not asked for. Arrays are never written to."""
-
-    sweep: int
-    hyper: Mapping[str, FloatArray]  # the priors of that sweep, by name
-    scores: npt.NDArray[np.float32] | None = None  # (I, K)
-    Theta: npt.NDArray[np.float32] | None = None  # (J, K): columns sum to 1 within each block
-    assignments: npt.NDArray[np.uint16] | None = None  # (T): component of each token, by entry
-
-
-@dataclass(frozen=True, eq=False)
-class Carried:
-    """What an algorithm carries from sweep to sweep beside c and n: a dataclass of arrays and
-    numbers, which a file stores under the names of its fields."""
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """By name; a number is an array of no axes, and None is left out."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: np.asarray(value) for name, value in values.items() if value is not None}
-
-    @classmethod
-    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """The way back from `arrays`; a TypeError where one is missing or unknown."""
-        return cls(**{name: a if a.ndim else a.item() for name, a in arrays.items()})
-
-    def scores(self, model: Model, exposure: FloatArray) -> FloatArray | None:
-        """Scores of the documents, where c alone does not give them."""
-        return None
-
-    def check(self, model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any]) -> None:
-        """A ValueError where this cannot be of these documents and features: here, unless every
-        array is a companion of c or of n."""
-        for name, array in self.arrays().items():
-            if array.shape not in ((), c.shape, n.shape):
-                raise ValueError(f"{name} has the shape {array.shape} of neither c nor n")
-
-
-@dataclass(frozen=True)
-class State:
-    """What the next sweep needs, and what the recorded ones left. Arrays are never written to."""
-
-    model: Model  # with the hyper-parameters as they stand now
-    c: npt.NDArray[Any]  # (I, K): words of each document per component, expected or drawn;
-    # a collapsed sampler reads c and n from z when it has finished
-    n: npt.NDArray[Any]  # (J, K): the same per feature
-    sweep: int  # complete sweeps so far
-    seed: int = 0
-    z: npt.NDArray[np.uint16] | None = None  # component (of ST pair) of each token, in the
-    # sampler's order
-    recorded: Recorded | None = None
-    draws: tuple[Draw, ...] = ()  # kept so far
-    carried: Carried | None = None  # of the type that the algorithm says
-    cache: object = field(default=None, compare=False, repr=False)  # can be rebuilt from the rest
 
 
 @dataclass(frozen=True)
@@ -193,16 +127,16 @@ class Algorithm(Protocol):
         """One sweep over all documents."""
         ...
 
-    def finish(self, observed: Observations, state: State) -> State:
-        """The last state with everything that a Fit reads."""
+    def finish(self, observed: Observations, state: State, executor: Executor) -> State:
+        """The last state with everything that a Fit reads, in one piece."""
         ...
 
     def is_done(self, state: State) -> bool:
         """Whether a schedule is over."""
         ...
 
-    def is_exact(self, n_tokens: int) -> bool:
-        """Whether a corpus of this size is treated without approximation in its sweeps."""
+    def is_exact(self, n_tokens: int, n_parts: int = 1) -> bool:
+        """Whether a corpus of this size and cut is treated without approximation in its sweeps."""
         ...
 
     def temper(self, state: State) -> float:
@@ -284,15 +218,15 @@ class Strategy:
         """From a file."""
         return cls(**options)
 
-    def finish(self, observed: Observations, state: State) -> State:
+    def finish(self, observed: Observations, state: State, executor: Executor) -> State:
         """Nothing is left over."""
-        return state
+        return state.gathered(executor)
 
     def is_done(self, state: State) -> bool:
         """Never by itself."""
         return False
 
-    def is_exact(self, n_tokens: int) -> bool:
+    def is_exact(self, n_tokens: int, n_parts: int = 1) -> bool:
         """At any size."""
         return True
 

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
-from dcomp.inference.base import Carried, Draw
-from dcomp.inference.pairs import PairCounts
-from dcomp.models import Model
+from dcomp.inference.state import Arrays, Carried, Draw
+from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, large_array, read_only
 from dcomp.models.base import moment_scores
 
@@ -57,54 +56,84 @@ def draw_given_counts(
     """
     scores = Theta = None
     if "scores" in kinds:
-        scores = read_only(_draw_scores(model, exposure, c, carried, seed, sweep, n_threads))
+        beside = {} if carried is None else carried.arrays()
+        scores = _draw_scores(model, exposure, c, beside, seed, sweep, n_threads)
     if "loadings" in kinds:
-        log_scale = np.empty(len(n))
-        gamma = model.loadings.per_feature(len(n))
-        blocks = (features.blocks, features.n_blocks)
-        weights = _core.draw_loadings(
-            n, gamma, *blocks, seed, sweep, log_scale, n_threads, kept=True
-        )
-        Theta = plain_loadings(weights, log_scale, model.n_components)
+        Theta = draw_loadings(model, features, n, seed, sweep, n_threads)
     return Draw(sweep, hyper_parameters(model), scores, Theta)
+
+
+def draw_loadings(
+    model: Model,
+    features: FeatureSpace,
+    n: npt.NDArray[np.int32],
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> npt.NDArray[np.float32]:
+    """Θ (J, K) from p(Θ | n)."""
+    log_scale = np.empty(len(n))
+    gamma = model.loadings.per_feature(len(n))
+    blocks = (features.blocks, features.n_blocks)
+    weights = _core.draw_loadings(n, gamma, *blocks, seed, sweep, log_scale, n_threads, kept=True)
+    return plain_loadings(weights, log_scale, model.n_components)
+
+
+def draw_scores(
+    model: Model,
+    part: Observations,
+    c: npt.NDArray[np.int32],
+    beside: Arrays,
+    seed: int,
+    sweep: int,
+    n_threads: int,
+) -> npt.NDArray[np.float32]:
+    """Scores (I, K) of a part's documents from p(scores | c), and what they have `beside` c."""
+    exposure = part.native_exposure
+    return _draw_scores(model, exposure, c, beside, seed, sweep, n_threads, part.first)
 
 
 def _draw_scores(
     model: Model,
     exposure: FloatArray | None,
     c: npt.NDArray[np.int32],
-    carried: Carried | None,
+    beside: Arrays,
     seed: int,
     sweep: int,
     n_threads: int,
+    first: int = 0,
 ) -> npt.NDArray[np.float32]:
-    if isinstance(carried, PairCounts):
-        return _draw_of_pairs(model, exposure, carried, seed, sweep, n_threads)
+    if "leaf_counts" in beside:
+        return _draw_of_pairs(model, exposure, beside, seed, sweep, n_threads, first)
     scores = large_array(c.shape)
     prior = moment_scores(model).native(exposure)
-    _core.draw_scores(c, prior, scores, seed, sweep, n_threads)
-    return scores
+    _core.draw_scores(c, prior, scores, seed, sweep, n_threads, first)
+    return read_only(scores)
 
 
 def _draw_of_pairs(
     model: Any,
     exposure: FloatArray | None,
-    carried: PairCounts,
+    beside: Arrays,
     seed: int,
     sweep: int,
     n_threads: int,
+    first: int,
 ) -> npt.NDArray[np.float32]:
     """Scores of nodes: of leaves by the model of leaves, and Υ given the words of the pairs."""
     of_leaves = _draw_scores(
-        model.leaf_model, exposure, carried.leaf_counts, None, seed, sweep, n_threads
+        model.leaf_model, exposure, beside["leaf_counts"], {}, seed, sweep, n_threads, first
     )
     # In 64 bits each: as plain numbers large seeds would become floats, and all of them one.
     key = np.array([seed, (sweep << 8) | _STRUCTURE], dtype=np.uint64)
-    rng = np.random.Generator(np.random.Philox(key=key))
-    upsilon = model.scores.rows.draw(carried.structure_counts, rng)
+    # A part has random numbers of its own; where the corpus shares one Υ, all parts draw the same.
+    place = first if model.scores.rows.per_document else 0
+    counter = np.array([0, 0, place, 0], dtype=np.uint64)
+    rng = np.random.Generator(np.random.Philox(key=key, counter=counter))
+    upsilon = model.scores.rows.draw(beside["structure_counts"], rng)
     scores = large_array((len(of_leaves), model.n_components))
     scores[:] = model.scores.node_scores(of_leaves, upsilon)
-    return scores
+    return read_only(scores)
 
 
 def plain_loadings(

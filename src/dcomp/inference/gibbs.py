@@ -16,17 +16,18 @@ import numpy.typing as npt
 from dcomp import _core
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.executors import Executor
-from dcomp.inference.base import Draw, Info, Recorded, Sampler, Schedule, State
+from dcomp.executors import Executor, LocalExecutor
+from dcomp.inference.base import Info, Sampler, Schedule
 from dcomp.inference.draws import hyper_parameters, plain_loadings
 from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due, wished_growth
 from dcomp.inference.keep import Keep
 from dcomp.inference.mean_field import with_learned
 from dcomp.inference.options import OF_SAMPLERS
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
-from dcomp.inference.sampling import add_means, empty_record
+from dcomp.inference.sampling import add_loadings, add_means, empty_documents, empty_loadings
+from dcomp.inference.state import Draw, DrawnDocuments, Global, Local, RecordedDocuments, State
 from dcomp.models import Model, Observations
-from dcomp.models.arrays import FloatArray, column_totals, large_array, read_only
+from dcomp.models.arrays import FloatArray, large_array, read_only
 from dcomp.models.base import moment_scores
 from dcomp.models.options import Occasion, Option
 
@@ -88,118 +89,173 @@ class Gibbs(Sampler):
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
         """Every token given to a component, at random or by a mean-field fit."""
-        counts, K = observed.counts, model.n_components
+        executor, parts = executor or LocalExecutor(1), observed.parts
         if self.start == "mean-field":
-            return self._from_mean_field(model, observed, seed, executor)
-        c = np.zeros((counts.n_docs, K), dtype=np.int32)
-        n = np.zeros((counts.n_features, K), dtype=np.int32)
-        _core.start_counts(observed.corpus, seed, c, n)
-        return State(model, read_only(c), read_only(n), sweep=0, seed=seed)
-
-    def _from_mean_field(
-        self, model: Model, observed: Observations, seed: int, executor: Executor | None
-    ) -> State:
-        begin = MeanFieldStart.fitted(model, observed, seed, executor)
-        expected = np.rint(begin.c).astype(np.int32)
-        c = np.empty_like(expected)
-        n = np.zeros((observed.counts.n_features, model.n_components), dtype=np.int32)
-        _core.sample(
-            observed.corpus,
-            np.ascontiguousarray(begin.weights.Theta, dtype=np.float32),
-            begin.weights.log_scale,
-            moment_scores(begin.model).without_zeros().native(observed.native_exposure),
-            expected,
-            c,
-            n,
-            None,
-            seed,
-            0,
-            1 if executor is None else executor.n_threads,
-        )
-        return State(begin.model, read_only(c), read_only(n), sweep=0, seed=seed)
+            begin = MeanFieldStart.fitted(model, observed, seed, executor)
+            weights = begin.weights
+            Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
+            how = _Sweep(begin.model, begin.model, Theta, weights.log_scale, seed, 0)
+            after, n = executor.map_reduce(_from_mean_field, parts, begin.locals, how)
+            model = begin.model
+        else:
+            nothing = [None] * len(parts)
+            after, n = executor.map_reduce(_at_random, parts, nothing, (model.n_components, seed))
+        return State(Global(model, read_only(n), 0, seed), after, observed.counts.firsts)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ, then every document."""
         if self.grow is not None and is_due(self.grow, state):
-            state = grow_counts(self.grow, state)
+            state = grow_counts(self.grow, observed, state, executor)
         model, features, sweep = state.model, observed.counts.features, state.sweep + 1
         gamma = model.loadings.per_feature(features.n_features)
-        prior = moment_scores(model).native(observed.native_exposure)
         warm = heated(model, sweep, self.anneal)
         warm_gamma = warm.loadings.per_feature(features.n_features)
-        warm_prior = moment_scores(warm).native(observed.native_exposure)
         log_scale = np.empty(features.n_features)
         blocks = (features.blocks, features.n_blocks)
         Theta = _core.draw_loadings(
             state.n, warm_gamma, *blocks, state.seed, sweep, log_scale, executor.n_threads
         )
-        kept = self.keep.wants(sweep - self.burn_in)
-        scores = large_array(state.c.shape) if kept and "scores" in self.keep.kinds else None
-        c, n = np.empty_like(state.c), np.zeros_like(state.n)
-        words = _core.sample(
-            observed.corpus,
+        how = _Sweep(
+            model,
+            warm,
             Theta,
             log_scale,
-            warm_prior,
-            state.c,
-            c,
-            n,
-            scores,
             state.seed,
             sweep,
-            executor.n_threads,
+            is_recorded=sweep > self.burn_in,
+            is_kept=self.keep.wants(sweep - self.burn_in),
+            keeps_scores="scores" in self.keep.kinds,
+            learns=sweep > self.anneal and sweep % self.learn_every == 0,
         )
-        constant = float(model.log_constant(observed, combinatoric=False).sum())
+        after, stats = executor.map_reduce(_sweep, observed.parts, state.locals, how)
+        n = read_only(stats.n)
         joint = _core.log_loading_moments(n, gamma, *blocks, executor.n_threads)
-        joint += _core.log_score_moments(c, prior, executor.n_threads)
-        draws = state.draws
-        if kept:
-            draws = (*draws, self._draw(model, sweep, scores, Theta, log_scale))
-        recorded = state.recorded
-        if sweep > self.burn_in:
-            recorded = _record(recorded or empty_record(model, observed), c, n, gamma, features)
-            recorded = add_means(recorded, model, c, executor.n_threads)
+        joint += stats.log_scores
+        shared = replace(state.shared, n=n, sweep=sweep)
+        if how.is_kept:
+            shared = replace(shared, draws=(*shared.draws, self._draw(how)))
+        if how.is_recorded:
+            recorded = shared.recorded or empty_loadings(model, features.n_features)
+            shared = replace(shared, recorded=add_loadings(recorded, n, gamma, features))
         capped = tuple[str, ...]()
-        if sweep > self.anneal and sweep % self.learn_every == 0:
-            model, capped = learn_from_counts(model, c, n, observed)
-        info = Info(sweep, joint + constant, words, 1.0, capped=capped)
-        new = replace(
-            state,
-            model=model,
-            c=read_only(c),
-            n=read_only(n),
-            sweep=sweep,
-            recorded=recorded,
-            draws=draws,
-        )
-        return new, info
+        if how.learns:
+            model, capped = learn_from_counts(model, stats.seen, n, features)
+        info = Info(sweep, joint + stats.constant, stats.words, 1.0, capped=capped)
+        return replace(state, shared=replace(shared, model=model), locals=after), info
 
-    def _draw(
-        self,
-        model: Model,
-        sweep: int,
-        scores: npt.NDArray[np.float32] | None,
-        weights: npt.NDArray[np.float32],
-        log_scale: FloatArray,
-    ) -> Draw:
-        """What the sweep itself drew, with the priors that it drew from."""
-        wants_loadings = "loadings" in self.keep.kinds
-        return Draw(
-            sweep,
-            hyper_parameters(model),
-            None if scores is None else read_only(scores),
-            plain_loadings(weights, log_scale, model.n_components) if wants_loadings else None,
+    def _draw(self, how: _Sweep) -> Draw:
+        """The Θ that the sweep itself drew, with the priors that it drew from; the scores stay
+        with their documents."""
+        Theta = None
+        if "loadings" in self.keep.kinds:
+            Theta = plain_loadings(how.Theta, how.log_scale, how.model.n_components)
+        return Draw(how.sweep, hyper_parameters(how.model), Theta=Theta)
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """What every part is told of a sweep."""
+
+    model: Model
+    warm: Model  # that it draws with
+    Theta: npt.NDArray[np.float32]
+    log_scale: FloatArray
+    seed: int
+    sweep: int
+    is_recorded: bool = False
+    is_kept: bool = False
+    keeps_scores: bool = False
+    learns: bool = False
+
+
+@dataclass(frozen=True)
+class GibbsStats:
+    """Sums over the documents of a sweep; they add."""
+
+    n: npt.NDArray[np.int32]  # (J, K)
+    words: float  # Σ log p(word | scores, Θ)
+    log_scores: float  # Σ_i log p(c_i), but for constants
+    constant: float
+    seen: Any  # what the score prior learns from
+
+    def __add__(self, other: GibbsStats) -> GibbsStats:
+        return GibbsStats(
+            self.n + other.n,
+            self.words + other.words,
+            self.log_scores + other.log_scores,
+            self.constant + other.constant,
+            None if self.seen is None else self.seen + other.seen,
         )
+
+
+def _sweep(
+    part: Observations, local: Local, how: _Sweep, n_threads: int
+) -> tuple[Local, GibbsStats]:
+    """Scores and allocation of a part's documents, given Θ."""
+    model = how.model
+    scores = large_array(local.c.shape) if how.is_kept and how.keeps_scores else None
+    warm: Any = moment_scores(how.warm)
+    c, n, words = _drawn(part, local.c, how, warm.native(part.native_exposure), scores, n_threads)
+    prior: Any = moment_scores(model)
+    stats = GibbsStats(
+        n,
+        words,
+        _core.log_score_moments(c, prior.native(part.native_exposure), n_threads),
+        float(model.log_constant(part, combinatoric=False).sum()),
+        prior.counts_seen(c, part.total_exposure) if how.learns else None,
+    )
+    draws = local.draws
+    if how.is_kept:
+        draws = (*draws, DrawnDocuments(None if scores is None else read_only(scores)))
+    recorded = local.recorded
+    if how.is_recorded:
+        recorded = _record(recorded or empty_documents(model, part), c)
+        recorded = add_means(recorded, model, c, n_threads)
+    return replace(local, c=read_only(c), recorded=recorded, draws=draws), stats
+
+
+def _drawn(
+    part: Observations,
+    before: npt.NDArray[np.int32],
+    how: _Sweep,
+    prior: _core.ScorePrior,
+    scores: npt.NDArray[np.float32] | None,
+    n_threads: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], float]:
+    """c and n of a draw, and Σ log p(word)."""
+    c = np.empty_like(before)
+    n = np.zeros((part.counts.n_features, before.shape[1]), dtype=np.int32)
+    where = (part.corpus, how.Theta, how.log_scale, prior, before, c, n, scores)
+    return c, n, _core.sample(*where, how.seed, how.sweep, n_threads)
+
+
+def _at_random(
+    part: Observations, local: None, shared: tuple[int, int], n_threads: int
+) -> tuple[Local, npt.NDArray[np.int32]]:
+    K, seed = shared
+    c = np.zeros((part.counts.n_docs, K), dtype=np.int32)
+    n = np.zeros((part.counts.n_features, K), dtype=np.int32)
+    _core.start_counts(part.corpus, seed, c, n)
+    return Local(read_only(c)), n
+
+
+def _from_mean_field(
+    part: Observations, local: Local, how: _Sweep, n_threads: int
+) -> tuple[Local, npt.NDArray[np.int32]]:
+    expected = np.rint(local.c).astype(np.int32)
+    prior = moment_scores(how.model).without_zeros().native(part.native_exposure)
+    c, n, _ = _drawn(part, expected, how, prior, None, n_threads)
+    return Local(read_only(c)), n
 
 
 def learn_from_counts(
-    model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any], observed: Observations
+    model: Model, seen: Any, n: npt.NDArray[Any], features: FeatureSpace
 ) -> tuple[Model, tuple[str, ...]]:
     """The model with what its priors learn from drawn counts, and the names of what is at a
     limit."""
     scores: Any = model.scores
-    learned, capped = scores.learn_from_counts(c, observed.total_exposure)
-    loadings, at_limit = model.loadings.learn(n, observed.counts.features.blocks)
+    learned, capped = scores.learn_from_counts(seen)
+    loadings, at_limit = model.loadings.learn(n, features.blocks)
     return with_learned(model, learned).with_loadings(loadings), capped + at_limit
 
 
@@ -211,16 +267,6 @@ def check_schedule(burn_in: int, learn_every: int) -> None:
         raise InvalidParameter(f"learn_every must be at least 1; got {learn_every}")
 
 
-def _record(
-    recorded: Recorded,
-    c: npt.NDArray[np.int32],
-    n: npt.NDArray[np.int32],
-    gamma: FloatArray,
-    features: FeatureSpace,
-) -> Recorded:
-    blocks = features.blocks
-    totals = column_totals(n, blocks) + np.bincount(blocks, weights=gamma)[:, None]
-    Theta = recorded.Theta + ((n + gamma[:, None]) / totals[blocks]).astype(np.float32)
+def _record(recorded: RecordedDocuments, c: npt.NDArray[np.int32]) -> RecordedDocuments:
     zeros = None if recorded.zeros is None else recorded.zeros + (c == 0)
-    c_sum = read_only(recorded.c + c.astype(np.float32))
-    return replace(recorded, Theta=read_only(Theta), c=c_sum, zeros=zeros, count=recorded.count + 1)
+    return replace(recorded, c=read_only(recorded.c + c.astype(np.float32)), zeros=zeros)

@@ -8,6 +8,7 @@ came together stay together, and the sweeps that follow sort the documents.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,12 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.inference.base import State
-from dcomp.inference.start import generator
-from dcomp.models import Model
+from dcomp.executors import Executor
+from dcomp.inference.start import generator, keyed_uniform, token_uniform
+from dcomp.inference.state import Global, Local, State
+from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 from dcomp.models.options import Wishes
 from dcomp.models.tree import STOP
+
+_WORDS, _CHILD, _STAY = 1, 2, 3  # uses of a document's random numbers
 
 
 @dataclass(frozen=True)
@@ -103,42 +107,96 @@ def is_due(growth: Any, state: State) -> bool:
     return growth is not None and state.sweep == growth.at
 
 
-def grow_counts(growth: Growth, state: State) -> State:
+def grow_counts(growth: Growth, observed: Observations, state: State, executor: Executor) -> State:
     """A state of mean field or direct Gibbs with new columns in c and n. c decides: n of the new
     leaves of a node are alike, until the sweep's documents tell them apart."""
-    rng = generator(state.seed, purpose=3)
-    c, n = state.c, state.n
+    n = state.n
     model, new_leaves = grown_model(growth, state.model, n.sum(axis=0, dtype=np.float64))
     keep = growth.a1 / (growth.a1 + growth.a2)
-    new_c, new_n = ([x] for x in (c.copy(), n.copy()))
+    rng, new_n = generator(state.seed, purpose=3), [n.copy()]
     for node, n_new in new_leaves.items():
-        moved = _moved(c[:, node], 1 - keep, rng)
-        child = rng.integers(n_new, size=len(c))
-        new_c.append(np.where(child[:, None] == np.arange(n_new), moved[:, None], 0))
-        new_c[0][:, node] -= moved
         moved = _moved(n[:, node], 1 - keep, rng)
         new_n.append(_even(moved, n_new, rng))
         new_n[0][:, node] -= moved
-    c, n = (np.concatenate(x, axis=1, dtype=c.dtype) for x in (new_c, new_n))
-    return replace(state, model=model, c=read_only(c), n=read_only(n))
+    shared = replace(
+        state.shared, model=model, n=read_only(np.concatenate(new_n, axis=1, dtype=n.dtype))
+    )
+    how = _Moves(new_leaves, keep, state.seed, model.n_components - sum(new_leaves.values()))
+    after, _ = executor.map_reduce(_grow_documents, observed.parts, state.locals, how)
+    return replace(state, shared=shared, locals=after)
 
 
-def grow_tokens(growth: Growth, state: State, document: npt.NDArray[np.int64]) -> State:
-    """The same for an assignment of tokens; `document` is that of each, in the order of z."""
-    assert state.z is not None
-    rng = generator(state.seed, purpose=3)
+@dataclass(frozen=True)
+class _Moves:
+    """What every part is told of a growth."""
+
+    new_leaves: Mapping[int, int]  # of each grown node
+    keep: float  # the share of words that stays
+    seed: int
+    first: int  # number of the first new leaf
+
+    def children(self, part: Observations, node: int) -> npt.NDArray[np.int64]:
+        """The new leaf, from 0, that each document gives its words of a node to."""
+        documents = np.arange(part.first, part.first + part.counts.n_docs)
+        u = keyed_uniform(self.seed, _CHILD, node, documents)
+        return np.minimum((u * self.new_leaves[node]).astype(np.int64), self.new_leaves[node] - 1)
+
+
+def _grow_documents(
+    part: Observations, local: Local, how: _Moves, n_threads: int
+) -> tuple[Local, None]:
+    """Words of grown nodes go to a new leaf of each document's own."""
+    new_c = [local.c.copy()]
+    documents = np.arange(part.first, part.first + part.counts.n_docs)
+    for node, n_new in how.new_leaves.items():
+        moved = _moved_by_document(local.c[:, node], 1 - how.keep, how.seed, node, documents)
+        child = how.children(part, node)
+        new_c.append(np.where(child[:, None] == np.arange(n_new), moved[:, None], 0))
+        new_c[0][:, node] -= moved
+    return replace(local, c=read_only(np.concatenate(new_c, axis=1, dtype=local.c.dtype))), None
+
+
+def grow_tokens(
+    growth: Growth,
+    observed: Observations,
+    state: State,
+    walk: Any,
+    task: Any,
+    executor: Executor,
+) -> State:
+    """The same for an assignment of tokens, whose counts n are at hand. `task` gives each part its
+    new z by a `TokenMoves`, with its tokens walked as `walk` says."""
     K = state.model.n_components
-    model, new_leaves = grown_model(growth, state.model, np.bincount(state.z, minlength=K))
+    model, new_leaves = grown_model(growth, state.model, state.n.sum(axis=0, dtype=np.int64))
     keep = growth.a1 / (growth.a1 + growth.a2)
-    z, first, n_docs = state.z.copy(), K, int(document.max(initial=-1)) + 1
-    for node, n_new in new_leaves.items():
-        child = first + rng.integers(n_new, size=n_docs)
-        tokens = np.flatnonzero(state.z == node)
-        tokens = tokens[rng.random(len(tokens)) >= keep]
-        z[tokens] = child[document[tokens]]
-        first += n_new
+    how = TokenMoves(walk, state.shared, _Moves(new_leaves, keep, state.seed, K))
+    after, _ = executor.map_reduce(task, observed.parts, state.locals, how)
     unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
-    return replace(state, model=model, z=read_only(z), c=unread, n=unread, cache=None)
+    return replace(state, shared=replace(state.shared, model=model, n=unread), locals=after)
+
+
+@dataclass(frozen=True)
+class TokenMoves:
+    """How the tokens of a part move to new leaves."""
+
+    walk: Any
+    before: Global
+    moves: _Moves
+
+    def moved(
+        self, part: Observations, z: npt.NDArray[np.uint16], entry: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint16]:
+        """The new assignment; `entry` is the entry of the counts of each token, in z's order."""
+        how = self.moves
+        document = np.searchsorted(part.counts.indptr, entry, side="right") - 1
+        stay = token_uniform(part, entry, how.seed, _STAY)
+        out, first = z.copy(), how.first
+        for node, n_new in how.new_leaves.items():
+            child = first + how.children(part, node)
+            tokens = np.flatnonzero((z == node) & (stay >= how.keep))
+            out[tokens] = child[document[tokens]]
+            first += n_new
+        return read_only(out)
 
 
 def _moved(values: npt.NDArray[Any], share: float, rng: np.random.Generator) -> npt.NDArray[Any]:
@@ -146,6 +204,18 @@ def _moved(values: npt.NDArray[Any], share: float, rng: np.random.Generator) -> 
     if values.dtype.kind == "f":
         return np.asarray(values * values.dtype.type(share))
     return rng.binomial(values, share).astype(values.dtype)
+
+
+def _moved_by_document(
+    values: npt.NDArray[Any], share: float, seed: int, node: int, documents: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """The same with random numbers of each document's own."""
+    from scipy.stats import binom
+
+    if values.dtype.kind == "f":
+        return np.asarray(values * values.dtype.type(share))
+    u = keyed_uniform(seed, _WORDS, node, documents)
+    return np.asarray(binom.ppf(u, values, share)).clip(0, values).astype(values.dtype)
 
 
 def _even(values: npt.NDArray[Any], n_parts: int, rng: np.random.Generator) -> npt.NDArray[Any]:

@@ -16,11 +16,12 @@ from scipy.special import softmax
 from dcomp import _core
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
-from dcomp.inference.base import Algorithm, Carried, Climber, FloatingArray, Info, State
+from dcomp.inference.base import Algorithm, Climber, FloatingArray, Info
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
 from dcomp.inference.options import LEARN_LOADINGS, LOADINGS, MAX_INNER, START
 from dcomp.inference.start import seeded_state
+from dcomp.inference.state import Carried, Local, State
 from dcomp.models import DirichletMultinomial, DirichletScores, Model, Observations
 from dcomp.models.arrays import FloatArray, column_totals, read_only
 from dcomp.models.options import Option
@@ -93,24 +94,22 @@ class Laplace(Climber):
                 "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
                 f"got gamma = {gamma.min():g} (use loadings='mean' or 'vb')"
             )
+        executor = executor or LocalExecutor(1)
         scores: Any = model.scores
-        state = seeded_state(model, counts, seed, self.dtype)
+        state = seeded_state(model, observed, seed, self.dtype, executor)
+        shared = replace(state.shared, carried=Modes(None))
         if self.start != "seeded":
-            n = _dirichlet_n(model, observed, self.start, seed, executor or LocalExecutor(1))
-            state = replace(state, n=read_only(n.astype(self.dtype)))
-        eta = np.repeat(scores.mu0[None], counts.n_docs, axis=0)
-        return replace(state, carried=Modes(read_only(eta)))
+            n = _dirichlet_n(model, observed, self.start, seed, executor)
+            shared = replace(shared, n=read_only(n.astype(self.dtype)))
+        after, _ = executor.map_reduce(_at_mean, observed.parts, state.locals, scores.mu0)
+        return replace(state, shared=shared, locals=after)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ from n, every document's mode, then the new n, μ0 and Σ0."""
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
-        before = document_modes(state)
-        eta = np.empty_like(before)
-        c = np.empty(eta.shape, dtype=self.dtype)
-        part = _Part(observed, before, eta, c)
         how = _Climb(Normal.from_model(state.model), weights, self.max_inner, self.inner_tol)
-        stats = executor.map_reduce(_laplace, [part], how)
+        after, stats = executor.map_reduce(_climb, observed.parts, state.locals, how)
         sweep = state.sweep + 1
         objective = stats.value + weights.log_prior
         if not np.isfinite(objective):
@@ -126,15 +125,9 @@ class Laplace(Climber):
             model = with_learned(model, learned)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(sweep, objective, stats.value, inner_updates, capped=capped)
-        new = replace(
-            state,
-            model=model,
-            c=read_only(c),
-            n=read_only(stats.n) if self.learn_loadings else state.n,
-            carried=Modes(read_only(eta)),
-            sweep=sweep,
-        )
-        return new, info
+        n = read_only(stats.n) if self.learn_loadings else state.n
+        shared = replace(state.shared, model=model, n=n, sweep=sweep)
+        return replace(state, shared=shared, locals=after), info
 
     @property
     def treatment(self) -> str:
@@ -150,22 +143,23 @@ class Laplace(Climber):
 class Modes(Carried):
     """The mode η of every document, (I, K)."""
 
-    eta: FloatArray
+    eta: FloatArray | None
+
+    @classmethod
+    def of_documents(cls, model: Model) -> tuple[str, ...]:
+        """eta."""
+        return ("eta",)
 
     def scores(self, model: Model, exposure: FloatArray) -> FloatArray:
         """softmax(η)."""
+        assert self.eta is not None
         return np.asarray(softmax(self.eta, axis=1))
 
     def check(self, model: Model, c: FloatingArray, n: FloatingArray) -> None:
         """A ValueError where they cannot be of these documents."""
+        assert self.eta is not None
         if self.eta.dtype != np.float64 or self.eta.shape != c.shape:
             raise ValueError(f"eta must be float64 of shape {c.shape}; got {self.eta.shape}")
-
-
-def document_modes(state: State) -> FloatArray:
-    """η (I, K)."""
-    assert isinstance(state.carried, Modes)
-    return state.carried.eta
 
 
 def _dirichlet_n(
@@ -183,14 +177,15 @@ def _dirichlet_n(
     state = algorithm.init(dirichlet, observed, seed, executor)
     for _ in range(sweeps):
         state, _ = algorithm.step(observed, state, executor)
-    state = algorithm.finish(observed, state)
-    if state.recorded is None:
+    state = algorithm.finish(observed, state, executor)
+    recorded = state.shared.recorded
+    if recorded is None:
         return state.n
     # The n whose E[Θ | n] is the average over the recorded sweeps, with the totals of the last.
     blocks = observed.counts.features.blocks
     gamma = model.loadings.per_feature(len(blocks))[:, None]
     totals = column_totals(state.n + gamma, blocks)[blocks]
-    return np.maximum(state.recorded.Theta / state.recorded.count * totals - gamma, 0.0)
+    return np.maximum(recorded.Theta / recorded.count * totals - gamma, 0.0)
 
 
 @dataclass(frozen=True)
@@ -234,16 +229,6 @@ class LaplaceStats:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Documents with their modes: what stays where the documents are."""
-
-    observed: Observations
-    eta: FloatArray
-    eta_out: FloatArray
-    c_out: FloatingArray
-
-
-@dataclass(frozen=True)
 class _Climb:
     """What every part of the documents is told."""
 
@@ -253,28 +238,41 @@ class _Climb:
     inner_tol: float
 
 
-def _laplace(part: _Part, shared: _Climb, n_threads: int) -> LaplaceStats:
-    counts, weights, normal = part.observed.counts, shared.weights, shared.normal
-    K = len(normal.mu0)
-    n = np.zeros((counts.n_features, K), dtype=part.c_out.dtype)
+def _at_mean(
+    part: Observations, local: Local, mu0: FloatArray, n_threads: int
+) -> tuple[Local, None]:
+    """Every document at μ0."""
+    eta = np.repeat(mu0[None], part.counts.n_docs, axis=0)
+    return replace(local, carried={"eta": read_only(eta)}), None
+
+
+def _climb(
+    part: Observations, local: Local, shared: _Climb, n_threads: int
+) -> tuple[Local, LaplaceStats]:
+    """The modes of a part's documents, and the sums."""
+    counts, weights, normal = part.counts, shared.weights, shared.normal
+    K, before = len(normal.mu0), local.carried["eta"]
+    eta_out, c = np.empty_like(before), np.empty_like(local.c)
+    n = np.zeros((counts.n_features, K), dtype=c.dtype)
     value, n_updates, _, eta, S, squares = _core.laplace(
-        part.observed.corpus,
+        part.corpus,
         weights.Theta,
         weights.log_scale,
         normal.mu0,
         normal.P,
         normal.half_log_det,
-        part.eta,
-        part.eta_out,
-        part.c_out,
+        before,
+        eta_out,
+        c,
         n,
         shared.max_inner,
         shared.inner_tol,
         n_threads,
     )
-    return LaplaceStats(
+    stats = LaplaceStats(
         n, np.array(eta), np.reshape(S, (K, K)), squares, value, counts.n_docs, n_updates
     )
+    return replace(local, c=read_only(c), carried={"eta": read_only(eta_out)}), stats
 
 
 @dataclass(frozen=True)
@@ -289,20 +287,28 @@ def laplace_fold_in(
     model: Model,
     observed: Observations,
     weights: Weights,
-    n_threads: int,
+    executor: Executor,
     *,
     max_inner: int = 200,
     tol: float = 1e-4,
 ) -> LaplaceFoldIn:
     """The mode of each document on its own, from μ0; Newton until a step promises less than tol²
     per word."""
-    counts, normal = observed.counts, Normal.from_model(model)
-    shape, dtype = (counts.n_docs, model.n_components), weights.Theta.dtype
+    how, parts = _Climb(Normal.from_model(model), weights, max_inner, tol**2), observed.parts
+    found, _ = executor.map_reduce(_fold_in, parts, [None] * len(parts), how)
+    return LaplaceFoldIn.joined(executor.gather(found))
+
+
+def _fold_in(
+    part: Observations, local: None, how: _Climb, n_threads: int
+) -> tuple[LaplaceFoldIn, None]:
+    counts, normal, weights = part.counts, how.normal, how.weights
+    shape, dtype = (counts.n_docs, len(normal.mu0)), weights.Theta.dtype
     eta = np.repeat(normal.mu0[None], counts.n_docs, axis=0)
     out, variance, c = np.empty(shape), np.empty(shape), np.empty(shape, dtype=dtype)
     value = np.empty(counts.n_docs)
     _core.laplace_fold_in(
-        observed.corpus,
+        part.corpus,
         weights.Theta,
         weights.log_scale,
         normal.mu0,
@@ -313,10 +319,10 @@ def laplace_fold_in(
         c,
         value,
         variance,
-        max_inner,
-        tol**2,
+        how.max_inner,
+        how.inner_tol,
         n_threads,
     )
     scores = softmax(out, axis=1).astype(dtype)
     # The free shift adds its own variance 1/K to each η_k.
-    return LaplaceFoldIn(c, scores, value, out, variance - 1 / model.n_components)
+    return LaplaceFoldIn(c, scores, value, out, variance - 1 / shape[1]), None

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.executors import Executor
-from dcomp.inference.base import Climber, Info, State
+from dcomp.executors import Executor, LocalExecutor
+from dcomp.inference.base import Climber, Info
 from dcomp.inference.mean_field import (
     Allocation,
     Weights,
@@ -24,6 +24,7 @@ from dcomp.inference.mean_field import (
 )
 from dcomp.inference.options import LOADINGS, MAX_INNER
 from dcomp.inference.start import seeded_state
+from dcomp.inference.state import State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 from dcomp.models.options import Option
@@ -74,17 +75,17 @@ class MapEM(Climber):
     ) -> State:
         """Even scores, loadings seeded by documents."""
         check_modes(model, self.loadings)
-        return seeded_state(model, observed.counts, seed, self.dtype)
+        return seeded_state(model, observed, seed, self.dtype, executor or LocalExecutor(1))
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ from n, every document's scores, then the new n."""
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
         how = Allocation(state.model, weights, self.max_inner, self.inner_tol, self.mode)
-        c, stats = allocate(observed, state.c, how, executor)
+        after, stats = executor.map_reduce(allocate, observed.parts, state.locals, how)
         objective = finite_objective(stats, weights, state.sweep + 1)
         prior: Any = state.model.scores
-        learned, capped = prior.learn_at_mode(c, observed.total_exposure)
+        learned, capped = prior.learn_at_mode(stats.seen)
         model = with_learned(state.model, learned)
         info = Info(
             state.sweep + 1,
@@ -93,8 +94,8 @@ class MapEM(Climber):
             stats.n_updates / stats.n_docs,
             capped=capped,
         )
-        new = replace(state, model=model, c=c, n=read_only(stats.n), sweep=state.sweep + 1)
-        return new, info
+        shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=state.sweep + 1)
+        return replace(state, shared=shared, locals=after), info
 
     @property
     def treatment(self) -> str:

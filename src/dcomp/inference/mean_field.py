@@ -8,27 +8,27 @@ then the optimum for the new α, which keeps the bound monotone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
-from dcomp.executors import Executor
+from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import (
     Climber,
     FloatingArray,
     Info,
     Schedule,
-    State,
     SufficientStats,
 )
 from dcomp.inference.growth import Growth, grow_counts, is_due, wished_growth
 from dcomp.inference.options import LOADINGS, MAX_INNER
 from dcomp.inference.start import even_c, seeded_state
+from dcomp.inference.state import Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.base import moment_scores
@@ -99,28 +99,26 @@ class MeanField(Climber):
                 "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
                 f"got gamma = {gamma.min():g} (use loadings='mean' or 'vb')"
             )
-        return seeded_state(model, counts, seed, self.dtype)
+        return seeded_state(model, observed, seed, self.dtype, executor or LocalExecutor(1))
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: weights from n, every document, then new n and hyper-parameters."""
         if self.grow is not None and is_due(self.grow, state):
-            state = grow_counts(self.grow, state)
+            state = grow_counts(self.grow, observed, state, executor)
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
         gentle = state.sweep < self.gentle_sweeps
         max_inner = 1 if gentle else self.max_inner
         how = Allocation(state.model, weights, max_inner, self.inner_tol)
-        c_new, stats = allocate(observed, state.c, how, executor)
+        after, stats = executor.map_reduce(allocate, observed.parts, state.locals, how)
         objective = finite_objective(stats, weights, state.sweep + 1)
         model, capped = state.model, tuple[str, ...]()
         if state.sweep >= self.learn_after:
             model, capped = learn_scores(model, stats)
         inner_updates = stats.n_updates / stats.n_docs
         info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
-        new_state = replace(
-            state, model=model, c=c_new, n=read_only(stats.n), sweep=state.sweep + 1
-        )
-        return new_state, info
+        shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=state.sweep + 1)
+        return replace(state, shared=shared, locals=after), info
 
     def adding(
         self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
@@ -208,12 +206,20 @@ class FoldIn:
     scores: FloatingArray  # (I, K): E[m] or E[l]
     bound: FloatArray  # (I): (16) or (19), words as a sequence
 
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The documents of all parts."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [f.name for f in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
 
 def fold_in(
     model: Model,
     observed: Observations,
     weights: Weights,
-    n_threads: int,
+    executor: Executor,
     *,
     max_inner: int = 200,
     tol: float = 1e-4,
@@ -225,27 +231,35 @@ def fold_in(
 
     temper: below 1 for EM that was tempered, whose weights then are tempered, too.
     """
-    weights = weights.tempered(temper)
-    counts = observed.counts
+    how = Allocation(model, weights.tempered(temper), max_inner, tol, mode, temper)
+    parts = observed.parts
+    found, _ = executor.map_reduce(_fold_in, parts, [None] * len(parts), how)
+    return FoldIn.joined(executor.gather(found))
+
+
+def _fold_in(
+    part: Observations, local: None, how: Allocation, n_threads: int
+) -> tuple[FoldIn, None]:
+    model, weights, counts = how.model, how.weights, part.counts
     c = even_c(counts, model.n_components, weights.Theta.dtype)
     c_new = np.empty_like(c)
     bound = np.empty(counts.n_docs)
     _core.fold_in(
-        observed.corpus,
+        part.corpus,
         weights.Theta,
         weights.log_scale,
-        _prior(model, observed, mode, temper),
+        _prior(model, part, how.mode, how.temper),
         c,
         c_new,
         bound,
-        max_inner,
-        tol,
+        how.max_inner,
+        how.inner_tol,
         n_threads,
     )
     prior: Any = model.scores
-    summary = prior.posterior_mode if mode == "maximise" else prior.posterior_mean
-    scores = summary(c_new, observed.total_exposure).astype(c.dtype)
-    return FoldIn(c_new, scores, bound + model.log_constant(observed, combinatoric=False))
+    summary = prior.posterior_mode if how.mode == "maximise" else prior.posterior_mean
+    scores = summary(c_new, part.total_exposure).astype(c.dtype)
+    return FoldIn(c_new, scores, bound + model.log_constant(part, combinatoric=False)), None
 
 
 def _prior(model: Model, observed: Observations, mode: str, power: float) -> _core.ScorePrior:
@@ -254,15 +268,6 @@ def _prior(model: Model, observed: Observations, mode: str, power: float) -> _co
             f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
         )
     return moment_scores(model).native(observed.native_exposure, mode=mode, power=power)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Documents with their scores: what stays where the documents are."""
-
-    observed: Observations
-    c: FloatingArray
-    c_out: FloatingArray
 
 
 @dataclass(frozen=True)
@@ -278,12 +283,36 @@ class Allocation:
 
 
 def allocate(
-    observed: Observations, c: FloatingArray, how: Allocation, executor: Executor
-) -> tuple[FloatingArray, SufficientStats]:
-    """One sweep over all documents from c: the new c, and the sums."""
-    c_new = np.empty_like(c)
-    stats = executor.map_reduce(_expect, [_Part(observed, c, c_new)], how)
-    return read_only(c_new), stats
+    part: Observations, local: Local, how: Allocation, n_threads: int
+) -> tuple[Local, SufficientStats]:
+    """One sweep over the documents of a part: their new c, and the sums."""
+    counts, weights = part.counts, how.weights
+    c = np.empty_like(local.c)
+    n = np.zeros((counts.n_features, c.shape[1]), dtype=c.dtype)
+    bound, n_updates, log_scores, mean_scores = _core.expect(
+        part.corpus,
+        weights.Theta,
+        weights.log_scale,
+        _prior(how.model, part, how.mode, how.temper),
+        local.c,
+        c,
+        n,
+        how.max_inner,
+        how.inner_tol,
+        n_threads,
+    )
+    constant = how.model.log_constant(part, combinatoric=False).sum()
+    prior: Any = how.model.scores
+    stats = SufficientStats(
+        n,
+        np.array(log_scores),
+        np.array(mean_scores),
+        bound + float(constant),
+        counts.n_docs,
+        n_updates,
+        prior.modes_seen(c, part.total_exposure) if how.mode == "maximise" else None,
+    )
+    return replace(local, c=read_only(c)), stats
 
 
 def finite_objective(stats: SufficientStats, weights: Weights, sweep: int) -> float:
@@ -292,29 +321,3 @@ def finite_objective(stats: SufficientStats, weights: Weights, sweep: int) -> fl
     if not np.isfinite(objective):
         raise NumericalFailure(f"the objective must be finite; it is {objective} in sweep {sweep}")
     return objective
-
-
-def _expect(part: _Part, shared: Allocation, n_threads: int) -> SufficientStats:
-    counts, weights = part.observed.counts, shared.weights
-    n = np.zeros((counts.n_features, part.c.shape[1]), dtype=part.c.dtype)
-    bound, n_updates, log_scores, mean_scores = _core.expect(
-        part.observed.corpus,
-        weights.Theta,
-        weights.log_scale,
-        _prior(shared.model, part.observed, shared.mode, shared.temper),
-        part.c,
-        part.c_out,
-        n,
-        shared.max_inner,
-        shared.inner_tol,
-        n_threads,
-    )
-    constant = shared.model.log_constant(part.observed, combinatoric=False).sum()
-    return SufficientStats(
-        n,
-        np.array(log_scores),
-        np.array(mean_scores),
-        bound + float(constant),
-        counts.n_docs,
-        n_updates,
-    )

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.inference.base import Carried, Info, mean_of_last_tenth
+from dcomp.inference.base import Info, mean_of_last_tenth
+from dcomp.inference.state import Carried
 from dcomp.models import Model
 from dcomp.models.arrays import FloatArray
 
@@ -18,9 +19,16 @@ class PairCounts(Carried):
     """Counts of ST that c and n leave out, read from z when a sampler has finished; and the moves
     of a search, a row each (`structure_search.as_rows`)."""
 
-    leaf_counts: npt.NDArray[np.int32]  # (I, K): words of documents by leaf
-    structure_counts: npt.NDArray[np.int32]  # what the rows of Υ know, of the corpus or (I, ...)
+    leaf_counts: npt.NDArray[np.int32] | None  # (I, K): words of documents by leaf
+    # What the rows of Υ know, of the corpus or (I, ...).
+    structure_counts: npt.NDArray[np.int32] | None
     moves: FloatArray | None = None  # (M, 6)
+
+    @classmethod
+    def of_documents(cls, model: Model) -> tuple[str, ...]:
+        """Words by leaf, and those by pair where documents have a Υ of their own."""
+        scores: Any = model.scores
+        return ("leaf_counts", *(("structure_counts",) if scores.rows.per_document else ()))
 
     def scores(self, model: Model, exposure: FloatArray) -> FloatArray:
         """E[scores] of the nodes, (I, H)."""
@@ -40,6 +48,7 @@ class PairCounts(Carried):
             array = getattr(self, name)
             if array.shape != shape or array.dtype != np.int32 or (array < 0).any():
                 raise ValueError(f"{name} must hold whole numbers of shape {shape}")
+        assert self.leaf_counts is not None
         if (self.leaf_counts.sum(axis=1) != c.sum(axis=1)).any():
             raise ValueError("the words of leaves and of nodes must be as many in every document")
         if self.moves is not None and (self.moves.ndim != 2 or self.moves.shape[1] != 6):

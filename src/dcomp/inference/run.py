@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from dcomp.errors import ConvergenceWarning, InvalidParameter
 from dcomp.executors import Executor
-from dcomp.inference.base import Algorithm, Info, State
+from dcomp.inference.base import Algorithm, Info
+from dcomp.inference.state import State
 from dcomp.inference.stopping import RelativeChange, relative_change
 from dcomp.models import Model, Observations
 
@@ -46,7 +47,11 @@ def run(
     if max_iter < 1:
         raise InvalidParameter(f"max_iter must be at least 1; got {max_iter}")
     stopping = stopping or RelativeChange()
-    state = resume.state if resume else algorithm.init(model, observed, seed, executor)
+    state = (
+        resume.state.cut(observed.parts)
+        if resume
+        else algorithm.init(model, observed, seed, executor)
+    )
     history: list[Info] = [] if resume is None else list(resume.history)
     reason = COMPLETE if algorithm.samples else LIMIT
     may_stop = not algorithm.samples
@@ -86,4 +91,4 @@ def run(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return Run(algorithm.finish(observed, state), tuple(history), reason)
+    return Run(algorithm.finish(observed, state, executor), tuple(history), reason)

@@ -6,7 +6,8 @@ The mean averages E[scores | c]; the spread is that of the draws, which mean fie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.errors import InvalidParameter
+from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
 from dcomp.models import Model, Observations
@@ -34,12 +36,38 @@ class SampledScores:
     draws: FloatScores | None  # (S, I, K) when asked for
     leaves: FloatScores | None = None  # (I, leaves): means of ST's leaf scores; K is of its nodes
 
+    @classmethod
+    def joined(cls, parts: Sequence[SampledScores]) -> SampledScores:
+        """The documents of all parts."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def one(name: str) -> Any:
+            values = [getattr(part, name) for part in parts]
+            if values[0] is None:
+                return None
+            return np.concatenate(values, axis=1 if name == "draws" else 0)
+
+        return cls(*(one(f.name) for f in fields(cls)))
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What every part of the documents is told."""
+
+    model: Any
+    weights: Weights
+    n_draws: int = 50
+    burn_in: int = 20
+    seed: int = 0
+    keep_draws: bool = False
+
 
 def sample_scores(
     model: Model,
     observed: Observations,
     weights: Weights,
-    n_threads: int,
+    executor: Executor,
     *,
     n_draws: int = 50,
     burn_in: int = 20,
@@ -47,35 +75,49 @@ def sample_scores(
     keep_draws: bool = False,
 ) -> SampledScores:
     """Sweeps with Θ fixed over every document on its own; the same for any number of threads."""
-    check_draws(n_draws, burn_in)
-    shape = (observed.counts.n_docs, model.n_components)
-    scores = moment_scores(model)
-    prior = scores.native(observed.native_exposure)
+    how = Sampling(model, weights, n_draws, burn_in, seed, keep_draws)
+    return sampled(_sample_part, how, observed, executor)
+
+
+def sampled(task: Any, how: Sampling, observed: Observations, executor: Executor) -> SampledScores:
+    """What a task gives of all parts."""
+    check_draws(how.n_draws, how.burn_in)
+    parts = observed.parts
+    found, _ = executor.map_reduce(task, parts, [None] * len(parts), how)
+    return SampledScores.joined(executor.gather(found))
+
+
+def _sample_part(
+    part: Observations, local: None, how: Sampling, n_threads: int
+) -> tuple[SampledScores, None]:
+    shape = (part.counts.n_docs, how.model.n_components)
+    scores = moment_scores(how.model)
+    prior = scores.native(part.native_exposure)
     # No words are allocated yet: with its point mass CGP would start from scores that are all zero,
     # which no document with words can have. The first sweep has no zeros, and is not counted.
-    start = scores.without_zeros().native(observed.native_exposure)
-    Theta = in_single_precision(weights.Theta, model.n_components)
+    start = scores.without_zeros().native(part.native_exposure)
+    Theta = in_single_precision(how.weights.Theta, how.model.n_components)
     c, c_new = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     draw = np.empty(shape, np.float32)
-    moments = Moments.empty(shape, n_draws, keep_draws)
-    for sweep in range(1 + burn_in + n_draws):
+    moments = Moments.empty(shape, how.n_draws, how.keep_draws)
+    for sweep in range(1 + how.burn_in + how.n_draws):
         _core.sample(
-            observed.corpus,
+            part.corpus,
             Theta,
-            weights.log_scale,
+            how.weights.log_scale,
             prior if sweep else start,
             c,
             c_new,
             None,
             draw,
-            seed,
+            how.seed,
             sweep,
             n_threads,
         )
         c, c_new = c_new, c
-        if sweep > burn_in:
-            moments.add(scores.posterior_mean(c, observed.total_exposure), draw, c)
-    return moments.result()
+        if sweep > how.burn_in:
+            moments.add(scores.posterior_mean(c, part.total_exposure), draw, c)
+    return moments.result(), None
 
 
 def check_draws(n_draws: int, burn_in: int) -> None:

@@ -6,14 +6,13 @@ better begun at random, far from each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from dcomp.errors import InvalidParameter
-from dcomp.executors import Executor, LocalExecutor
+from dcomp.executors import Executor
 from dcomp.inference.mean_field import MeanField, Weights
+from dcomp.inference.state import Local
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.prior import learned_values
@@ -39,23 +38,22 @@ class MeanFieldStart:
     """A short mean-field fit, as a sampler takes it over."""
 
     model: Model  # with priors as mean field has learned them
-    c: npt.NDArray[np.float32]  # (I, K): expected words of each document per component
+    locals: Sequence[Local]  # with the expected words c of each document per component
     weights: Weights
 
     @classmethod
     def fitted(
-        cls, model: Model, observed: Observations, seed: int, executor: Executor | None
+        cls, model: Model, observed: Observations, seed: int, executor: Executor
     ) -> MeanFieldStart:
         """A model with exact zeros has no mean field; it begins where the one without arrives."""
-        executor = executor or LocalExecutor(1)
         algorithm = MeanField()
-        state = algorithm.init(_fixed_gamma(model.without_zeros()), observed, seed)
+        state = algorithm.init(_fixed_gamma(model.without_zeros()), observed, seed, executor)
         for _ in range(PASSES):
             state, _ = algorithm.step(observed, state, executor)
         weights = Weights.build(
             state.model, observed.counts.features, state.n, algorithm.loadings, executor.n_threads
         )
-        return cls(model.with_scores(**learned_values(state.model.scores)), state.c, weights)
+        return cls(model.with_scores(**learned_values(state.model.scores)), state.locals, weights)
 
 
 def _fixed_gamma(model: Model) -> Model:

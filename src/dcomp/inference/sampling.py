@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp import _core
-from dcomp.inference.base import Recorded
+from dcomp.data import FeatureSpace
+from dcomp.inference.state import RecordedDocuments, RecordedLoadings
 from dcomp.models import Model, Observations
-from dcomp.models.arrays import read_only
+from dcomp.models.arrays import FloatArray, column_totals, read_only
 
 
 def add_means(
-    recorded: Recorded, model: Model, c: npt.NDArray[np.int32], n_threads: int
-) -> Recorded:
+    recorded: RecordedDocuments, model: Model, c: npt.NDArray[np.int32], n_threads: int
+) -> RecordedDocuments:
     """The record with E[scores | c] added, where the prior asks for it."""
     if recorded.scores is None:
         return recorded
@@ -29,23 +30,41 @@ def add_means(
     return replace(recorded, scores=read_only(total))
 
 
-def empty_record(model: Model, observed: Observations) -> Recorded:
-    """Zero sums of all that the score prior asks for."""
-    counts, slots = observed.counts, model.scores.slots
-    shape = (counts.n_docs, model.n_components)
+def add_loadings(
+    recorded: RecordedLoadings, n: npt.NDArray[np.int32], gamma: FloatArray, features: FeatureSpace
+) -> RecordedLoadings:
+    """The record with E[Θ | n] added."""
+    blocks = features.blocks
+    totals = column_totals(n, blocks) + np.bincount(blocks, weights=gamma)[:, None]
+    Theta = recorded.Theta + ((n + gamma[:, None]) / totals[blocks]).astype(np.float32)
+    return replace(recorded, Theta=read_only(Theta), count=recorded.count + 1)
 
-    def zeros(*size: int) -> npt.NDArray[np.float32]:
-        return np.zeros(size, dtype=np.float32)
 
+def empty_loadings(model: Model, n_features: int) -> RecordedLoadings:
+    """Zero sums of what belongs to the corpus."""
     own = {
-        name: zeros(*(counts.n_docs if side is None else side for side in size))
-        for name, size in slots.own.items()
+        name: _zeros(*(side for side in shape if side is not None))
+        for name, shape in model.scores.slots.own.items()
+        if shape[0] is not None
     }
-    return Recorded(
-        zeros(counts.n_features, model.n_components),
-        zeros(*shape),
-        zeros(*shape) if slots.zeros else None,
-        0,
-        zeros(*shape) if slots.scores else None,
+    return RecordedLoadings(_zeros(n_features, model.n_components), 0, own)
+
+
+def empty_documents(model: Model, part: Observations) -> RecordedDocuments:
+    """Zero sums of all that the score prior asks for of documents."""
+    n_docs, slots = part.counts.n_docs, model.scores.slots
+    shape = (n_docs, model.n_components)
+    own = {
+        name: _zeros(*(n_docs if side is None else side for side in slots.own[name]))
+        for name in slots.of_documents
+    }
+    return RecordedDocuments(
+        _zeros(*shape),
+        _zeros(*shape) if slots.zeros else None,
+        _zeros(*shape) if slots.scores else None,
         own,
     )
+
+
+def _zeros(*size: int) -> npt.NDArray[np.float32]:
+    return np.zeros(size, dtype=np.float32)

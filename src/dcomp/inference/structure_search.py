@@ -15,16 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.data import Counts
 from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
-from dcomp.inference.base import State
+from dcomp.executors import Executor
 from dcomp.inference.climb import SCORES, Climbed, Move, climb
 from dcomp.inference.growth import check_growth
 from dcomp.inference.pairs import PairCounts
-from dcomp.inference.start import generator
-from dcomp.models import Structure
+from dcomp.inference.start import token_uniform
+from dcomp.inference.state import Global, State
+from dcomp.models import Observations, Structure
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.options import Wishes
+
+_NODE = 5  # use of a document's random numbers
 
 
 @dataclass(frozen=True)
@@ -79,21 +81,22 @@ def wished_search(wishes: Wishes, burn_in: int) -> StructureSearch | None:
 
 def search_tokens(
     search: StructureSearch,
+    observed: Observations,
     state: State,
-    n: npt.NDArray[np.int32],
-    counts: Counts,
-    entry: npt.NDArray[np.int64],
+    walk: Any,
+    task: Any,
+    executor: Executor,
 ) -> State:
-    """The state with the structure that `climb` finds for its words n (J, K); `entry` is the entry
-    of the counts of each token, in the order of z."""
+    """The state with the structure that `climb` finds for its words n (J, K), which are at hand.
+    `task` gives each part its new z by a `Found`, with its tokens walked as `walk` says."""
     if not state.model.scores.capabilities.searches:
         raise UnsupportedCombination(
             f"only model ST has a structure; model {state.model.key} has none"
         )
     model: Any = state.model
-    assert state.z is not None
-    gamma = model.loadings.per_feature(counts.n_features)
-    found = climb(n, gamma, counts.features.blocks, score=search.score, max_nodes=search.max_nodes)
+    features = observed.counts.features
+    gamma = model.loadings.per_feature(features.n_features)
+    found = climb(state.n, gamma, features.blocks, score=search.score, max_nodes=search.max_nodes)
     if not found.moves:
         warnings.warn(
             f"no node above the leaves pays by the {search.score} score: the components stay flat. "
@@ -102,33 +105,40 @@ def search_tokens(
             stacklevel=2,
         )
     structure = Structure.from_parents(found.parents)
-    z = _paired(found, structure, state.z, counts.indices[entry], state.seed)
+    how = Found(walk, state.shared, found, structure)
+    after, _ = executor.map_reduce(task, observed.parts, state.locals, how)
     model = model.with_structure(structure, search.psi)
     unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
-    carried = PairCounts(unread, unread, read_only(as_rows(found.moves)))
-    return replace(
-        state, model=model, z=read_only(z), c=unread, n=unread, carried=carried, cache=None
-    )
+    carried = PairCounts(None, None, read_only(as_rows(found.moves)))
+    shared = replace(state.shared, model=model, n=unread, carried=carried)
+    return replace(state, shared=shared, locals=after)
 
 
-def _paired(
-    found: Climbed,
-    structure: Structure,
-    leaf: npt.NDArray[np.uint16],
-    feature: npt.NDArray[np.int32],
-    seed: int,
-) -> npt.NDArray[np.uint16]:
-    """A pair for each token: its leaf, and a node of the leaf's path by r_cjh."""
-    u = generator(seed, purpose=5).random(len(leaf))
-    z = np.empty(len(leaf), dtype=np.uint16)
-    for c in range(structure.n_leaves):
-        tokens = np.flatnonzero(leaf == c)
-        path = np.array(found.path(c))
-        order = np.argsort(path)  # pairs of a leaf are in order of node
-        up_to = np.cumsum(found.responsibilities(c)[order], axis=0)[:, feature[tokens]]
-        place = (u[tokens] * up_to[-1] >= up_to[:-1]).sum(axis=0)
-        z[tokens] = structure.start[c] + place
-    return z
+@dataclass(frozen=True)
+class Found:
+    """How the tokens of a part get nodes of the structure that was found."""
+
+    walk: Any
+    before: Global
+    climbed: Climbed
+    structure: Structure
+
+    def moved(
+        self, part: Observations, leaf: npt.NDArray[np.uint16], entry: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint16]:
+        """A pair for each token: its leaf, and a node of the leaf's path by r_cjh; `entry` is the
+        entry of the counts of each token, in the order of z."""
+        found, structure, feature = self.climbed, self.structure, part.counts.indices[entry]
+        u = token_uniform(part, entry, self.before.seed, _NODE)
+        z = np.empty(len(leaf), dtype=np.uint16)
+        for c in range(structure.n_leaves):
+            tokens = np.flatnonzero(leaf == c)
+            path = np.array(found.path(c))
+            order = np.argsort(path)  # pairs of a leaf are in order of node
+            up_to = np.cumsum(found.responsibilities(c)[order], axis=0)[:, feature[tokens]]
+            place = (u[tokens] * up_to[-1] >= up_to[:-1]).sum(axis=0)
+            z[tokens] = structure.start[c] + place
+        return read_only(z)
 
 
 def as_rows(moves: tuple[Move, ...]) -> FloatArray:

@@ -10,15 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from dcomp.executors import Executor
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
-from dcomp.inference.draws import draw_given_counts
+from dcomp.inference.draws import draw_scores
 from dcomp.inference.mean_field import Weights
-from dcomp.inference.pairs import PairCounts
 from dcomp.inference.sampled_scores import (
     Moments,
     SampledScores,
-    check_draws,
+    Sampling,
     in_single_precision,
+    sampled,
 )
 from dcomp.inference.token_samplers import PairTokens
 from dcomp.models import Observations, Structured
@@ -28,7 +29,7 @@ def sample_structured_scores(
     model: Structured,
     observed: Observations,
     weights: Weights,
-    n_threads: int,
+    executor: Executor,
     *,
     n_draws: int = 50,
     burn_in: int = 20,
@@ -36,41 +37,29 @@ def sample_structured_scores(
     keep_draws: bool = False,
 ) -> SampledScores:
     """Node scores of every document on its own; the same for any number of threads."""
-    check_draws(n_draws, burn_in)
-    tokens = CollapsedGibbs().sampler(model, observed)
+    how = Sampling(model, weights, n_draws, burn_in, seed, keep_draws)
+    return sampled(_sample_part, how, observed, executor)
+
+
+def _sample_part(
+    part: Observations, local: None, how: Sampling, n_threads: int
+) -> tuple[SampledScores, None]:
+    model = how.model
+    tokens = CollapsedGibbs().sampler(model, part)
     assert isinstance(tokens, PairTokens)
     z = np.empty(tokens.n_tokens, dtype=np.uint16)
-    tokens.start(seed, z)
+    tokens.start(how.seed, z)
     tokens.count(z)
-    H = model.n_components
-    Theta = in_single_precision(weights.Theta, H)
-    exposure = None if observed.is_unit else observed.total_exposure
-    moments = Moments.empty((observed.counts.n_docs, H), n_draws, keep_draws)
-    n = np.zeros((observed.counts.n_features, H), dtype=np.int32)
-    leaves = np.zeros((observed.counts.n_docs, model.scores.n_leaves))
-    nodes = np.zeros((observed.counts.n_docs, H), dtype=np.float32)
-    for sweep in range(burn_in + n_draws):
-        tokens.sweep_given(model, Theta, z, seed, sweep, n_threads)
-        if sweep < burn_in:
+    Theta = in_single_precision(how.weights.Theta, model.n_components)
+    moments = Moments.empty((part.counts.n_docs, model.n_components), how.n_draws, how.keep_draws)
+    leaves = np.zeros((part.counts.n_docs, model.scores.n_leaves))
+    for sweep in range(how.burn_in + how.n_draws):
+        tokens.sweep_given(model, Theta, z, how.seed, sweep, n_threads)
+        if sweep < how.burn_in:
             continue
-        C, S = tokens.documents(model)
-        of_leaves, mean = model.scores.posterior_means(C, S, observed.total_exposure)
+        c, _ = tokens.documents(model)
+        beside = tokens.beside(model, None)
+        of_leaves, mean = model.scores.posterior_means(*beside.values(), part.total_exposure)
         leaves += of_leaves
-        nodes[:] = 0
-        tokens.native.add_nodes(nodes)
-        beside = PairCounts(C, S)
-        draw = draw_given_counts(
-            model,
-            observed.counts.features,
-            exposure,
-            nodes.astype(np.int32),
-            n,
-            seed=seed,
-            sweep=sweep,
-            kinds=("scores",),
-            n_threads=n_threads,
-            carried=beside,
-        )
-        assert draw.scores is not None
-        moments.add(mean, draw.scores, nodes)
-    return replace(moments.result(), leaves=(leaves / n_draws).astype(np.float32))
+        moments.add(mean, draw_scores(model, part, c, beside, how.seed, sweep, n_threads), c)
+    return replace(moments.result(), leaves=(leaves / how.n_draws).astype(np.float32)), None

@@ -15,19 +15,21 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln
 
 from dcomp import _core
-from dcomp.data import Counts, halves
+from dcomp.data import halves
 from dcomp.errors import InvalidParameter
-from dcomp.executors import Executor
-from dcomp.inference.base import Carried, Climber, FloatingArray, Info, State
+from dcomp.executors import Executor, LocalExecutor
+from dcomp.inference.base import Climber, FloatingArray, Info, SufficientStats
 from dcomp.inference.map_em import check_flat, check_modes
 from dcomp.inference.mean_field import Allocation, Weights, allocate, finite_objective
 from dcomp.inference.options import HELD_OUT, MAX_INNER
 from dcomp.inference.start import seeded_state
+from dcomp.inference.state import Carried, Global, Local, State
 from dcomp.models import Model, Observations
-from dcomp.models.arrays import read_only
+from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.options import Option
 
 
@@ -85,33 +87,44 @@ class TemperedEM(Climber):
         model.loadings.per_feature(observed.counts.n_features)
         check_flat(model, self.name)
         check_modes(model, self.treatment)
-        state = seeded_state(model, observed.counts, seed, self.dtype)
-        return replace(state, carried=Cooling(state.c, state.n, 1.0, 1.0, _NONE, 0, 0, -1))
+        executor = executor or LocalExecutor(1)
+        state = seeded_state(model, observed, seed, self.dtype, executor)
+        _, sides = executor.map_reduce(_count, observed.parts, state.locals, self._split(seed))
+        if not sides.all():
+            raise InvalidParameter(
+                f"held_out = {self.held_out:g} of {observed.counts.n_tokens} tokens leaves "
+                "nothing on one side; give another share"
+            )
+        after, _ = executor.map_reduce(_remember, observed.parts, state.locals, None)
+        cooling = Cooling(None, state.n, 1.0, 1.0, _NONE, 0, 0, -1)
+        return replace(state, shared=replace(state.shared, carried=cooling), locals=after)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep at the β of the schedule, and what the held-out tokens make of it."""
-        cooling = _cooling(state)
-        split = state.cache if isinstance(state.cache, _Split) else self._split(observed, state)
-        words = observed if cooling.is_final else split.seen
-        c, n, info = self._sweep(words, state, cooling.beta, executor)
-        new = replace(state, c=c, n=n, sweep=state.sweep + 1, cache=split)
+        cooling, split = _cooling(state.shared), self._split(state.seed)
+        unseen = None if cooling.is_final else split
+        new, info = self._sweep(observed, state, cooling.beta, unseen, executor)
         if cooling.is_final:
-            after = replace(cooling, c=c, n=n, final=cooling.final + 1)
-            return replace(new, carried=after), info
-        score = split.score(new, executor.n_threads)
-        return self._judge(new, cooling, score), replace(info, held_out=score)
-
-    def finish(self, observed: Observations, state: State) -> State:
-        """The split is let go; it can be made again."""
-        return replace(state, cache=None)
+            after = replace(cooling, n=new.n, final=cooling.final + 1)
+            new = replace(new, shared=replace(new.shared, carried=after))
+            return _all(_remember, observed, new, executor), info
+        weights = Weights.build(
+            new.model, observed.counts.features, new.n, self.treatment, executor.n_threads
+        )
+        kept, held = executor.map_reduce(
+            _predict, observed.parts, new.locals, _Prediction(split, weights)
+        )
+        score = float(held[0] / held[1])
+        judged = self._judge(observed, replace(new, locals=kept), cooling, score, executor)
+        return judged, replace(info, held_out=score)
 
     def is_done(self, state: State) -> bool:
         """Whether the last sweeps are done."""
-        return _cooling(state).final >= self.final_sweeps
+        return _cooling(state.shared).final >= self.final_sweeps
 
     def temper(self, state: State) -> float:
         """The best β."""
-        return _cooling(state).best_beta
+        return _cooling(state.shared).best_beta
 
     def info_type(self, model: Model) -> type[Info]:
         """With β and what the held-out tokens say."""
@@ -126,43 +139,55 @@ class TemperedEM(Climber):
         """θ ∝ n."""
         return "map"
 
-    def _judge(self, state: State, now: Cooling, score: float) -> State:
+    def _split(self, seed: int) -> _Share:
+        return _Share(1 - self.held_out, seed)
+
+    def _judge(
+        self, observed: Observations, state: State, now: Cooling, score: float, executor: Executor
+    ) -> State:
         """Better: go on. Not better for a while: back to the best, with a lower β or to the end."""
+        shared = state.shared
         if score > now.best + self.min_gain:
             gained = 0 if now.best == _NONE else 1
-            best: Any = {"c": state.c, "n": state.n, "best": score, "best_beta": now.beta}
-            return replace(state, carried=replace(now, **best, waited=0, gained=gained))
+            best: Any = {"n": state.n, "best": score, "best_beta": now.beta}
+            after = replace(now, **best, waited=0, gained=gained)
+            state = replace(state, shared=replace(shared, carried=after))
+            return _all(_remember, observed, state, executor)
         if now.waited + 1 < self.patience:
-            return replace(state, carried=replace(now, waited=now.waited + 1))
+            after = replace(now, waited=now.waited + 1)
+            return replace(state, shared=replace(shared, carried=after))
         if now.gained:
             after = replace(now, beta=now.beta * self.cooling, waited=0, gained=0)
         else:
             after = replace(now, beta=now.best_beta, final=0)
-        return replace(state, c=now.c, n=now.n, carried=after)
+        state = replace(state, shared=replace(shared, n=now.n, carried=after))
+        return _all(_go_back, observed, state, executor)
 
     def _sweep(
-        self, observed: Observations, state: State, beta: float, executor: Executor
-    ) -> tuple[FloatingArray, FloatingArray, TemperedInfo]:
+        self,
+        observed: Observations,
+        state: State,
+        beta: float,
+        split: _Share | None,
+        executor: Executor,
+    ) -> tuple[State, TemperedInfo]:
+        """One sweep at a β, over all tokens or over those that a split does not hold out."""
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.treatment, executor.n_threads)
         how = Allocation(
             state.model, weights.tempered(beta), self.max_inner, 0.0, self.mode, temper=beta
         )
-        c, stats = allocate(observed, state.c, how, executor)
+        parts, locals_ = observed.parts, state.locals
+        if split is None:
+            after, stats = executor.map_reduce(allocate, parts, locals_, how)
+        else:
+            after, stats = executor.map_reduce(_allocate_seen, parts, locals_, (split, how))
         flat = stats.n_docs * float(gammaln(state.model.n_components))  # the density of each m
         free = (finite_objective(stats, weights, state.sweep + 1) - weights.log_prior - flat) / beta
         updates = stats.n_updates / stats.n_docs
         info = TemperedInfo(state.sweep + 1, free, free, updates, temper=beta)
-        return c, read_only(stats.n), info
-
-    def _split(self, observed: Observations, state: State) -> _Split:
-        seen, held = halves(observed.counts, 1 - self.held_out, state.seed)
-        if not held.n_tokens or not seen.n_tokens:
-            raise InvalidParameter(
-                f"held_out = {self.held_out:g} of {observed.counts.n_tokens} tokens leaves "
-                "nothing on one side; give another share"
-            )
-        return _Split(Observations(seen), Observations(held))
+        whole = replace(state.shared, n=read_only(stats.n), sweep=state.sweep + 1)
+        return replace(state, shared=whole, locals=after), info
 
 
 _NONE = -1e300  # the score before there is one
@@ -172,7 +197,7 @@ _NONE = -1e300  # the score before there is one
 class Cooling(Carried):
     """Where the schedule stands, with the best c and n so far."""
 
-    c: FloatingArray
+    c: FloatingArray | None  # of the documents
     n: FloatingArray
     beta: float
     best_beta: float
@@ -181,15 +206,20 @@ class Cooling(Carried):
     gained: int  # whether this β had a better one
     final: int  # sweeps done of the last ones, -1 before them
 
+    @classmethod
+    def of_documents(cls, model: Model) -> tuple[str, ...]:
+        """c."""
+        return ("c",)
+
     @property
     def is_final(self) -> bool:
         """Whether all tokens are in use."""
         return self.final >= 0
 
 
-def _cooling(state: State) -> Cooling:
-    assert isinstance(state.carried, Cooling)
-    return state.carried
+def _cooling(shared: Global) -> Cooling:
+    assert isinstance(shared.carried, Cooling)
+    return shared.carried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,21 +240,68 @@ class TemperedInfo(Info):
 
 
 @dataclass(frozen=True)
-class _Split:
-    seen: Observations
-    held: Observations
+class _Share:
+    """Which tokens are not held out: every document's by random numbers of its own."""
 
-    def score(self, state: State, n_threads: int) -> float:
-        """Σ w log Σ_k m_k θ_jk per held-out token."""
-        counts: Counts = self.held.counts
-        weights = Weights.build(state.model, counts.features, state.n, "map", n_threads)
-        out = np.empty(counts.n_docs)
-        _core.log_predictive(
-            self.held.corpus,
-            weights.Theta,
-            weights.log_scale,
-            np.ascontiguousarray(state.c),
-            out,
-            n_threads,
-        )
-        return float(out.sum() / counts.n_tokens)
+    fraction: float
+    seed: int
+
+    def split(self, part: Observations) -> tuple[Observations, Observations]:
+        """What is seen and what is held out."""
+        seen, held = halves(part.counts, self.fraction, self.seed, part.document_keys)
+        return replace(part, counts=seen), replace(part, counts=held)
+
+    def of_part(self, part: Observations, local: Local) -> tuple[Observations, Observations]:
+        """The same, made once: it is kept as long as the worker lives."""
+        kept: Any = local.handle
+        return kept if isinstance(kept, tuple) else self.split(part)
+
+
+def _count(
+    part: Observations, local: Local, share: _Share, n_threads: int
+) -> tuple[None, npt.NDArray[np.int64]]:
+    """Tokens that are seen, and held out."""
+    return None, np.array([side.counts.n_tokens for side in share.split(part)])
+
+
+def _allocate_seen(
+    part: Observations, local: Local, shared: tuple[_Share, Allocation], n_threads: int
+) -> tuple[Local, SufficientStats]:
+    """A sweep over what is not held out."""
+    share, how = shared
+    both = share.of_part(part, local)
+    return allocate(both[0], replace(local, handle=both), how, n_threads)
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    share: _Share
+    weights: Weights
+
+
+def _predict(
+    part: Observations, local: Local, shared: _Prediction, n_threads: int
+) -> tuple[Local, FloatArray]:
+    """Σ w log Σ_k m_k θ_jk over the held-out tokens, and their number."""
+    both = shared.share.of_part(part, local)
+    held, weights = both[1], shared.weights
+    out = np.empty(held.counts.n_docs)
+    c = np.ascontiguousarray(local.c)
+    _core.log_predictive(held.corpus, weights.Theta, weights.log_scale, c, out, n_threads)
+    return replace(local, handle=both), np.array([out.sum(), held.counts.n_tokens])
+
+
+def _remember(part: Observations, local: Local, shared: Any, n_threads: int) -> tuple[Local, None]:
+    """The scores are the best so far."""
+    return replace(local, carried={"c": local.c}), None
+
+
+def _go_back(part: Observations, local: Local, shared: Any, n_threads: int) -> tuple[Local, None]:
+    """The best scores are taken up again."""
+    return replace(local, c=local.carried["c"]), None
+
+
+def _all(task: Any, observed: Observations, state: State, executor: Executor) -> State:
+    """The state with this done to every part."""
+    after, _ = executor.map_reduce(task, observed.parts, state.locals, None)
+    return replace(state, locals=after)

@@ -1,5 +1,9 @@
 """The native samplers of single tokens as the collapsed sampler sees them, one class per family.
 
+Each works on one part of the corpus. Alone it holds all counts itself; among several parts the
+counts of features, and those of a Υ that the corpus shares, are lent to it for a sweep (`load`),
+and what it moved is told apart from what it was lent.
+
 Flat components and a tree's nodes are numbered in z; structured components have a pair of leaf and
 node there, and more to read than c and n.
 """
@@ -14,27 +18,48 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp import _core
-from dcomp.executors import Executor
-from dcomp.inference.base import Carried, Info, Recorded
+from dcomp.data import FeatureSpace
+from dcomp.inference.base import Info
 from dcomp.inference.gibbs import learn_from_counts
+from dcomp.inference.mean_field import Weights
 from dcomp.inference.pairs import PairCounts, PairInfo
-from dcomp.inference.sampler_start import MeanFieldStart
-from dcomp.inference.start import generator
+from dcomp.inference.start import token_uniform
+from dcomp.inference.state import Carried, RecordedDocuments, RecordedLoadings
 from dcomp.models import Model, Observations, Structured
 from dcomp.models.arrays import read_only
 from dcomp.models.base import moment_scores
 from dcomp.models.prior import learned_values
 
+_NODE = 4  # use of a document's random numbers
+_SHARED = ("shared", "phi")  # kinds of rows whose counts the corpus shares
+
 Assignment = npt.NDArray[np.uint16]
+Table = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Counts of the corpus that sweeps share; they add."""
+
+    n: Table  # (J, K)
+    rows: Table | None = None  # of a Υ that the corpus shares
+
+    def __add__(self, other: Pooled) -> Pooled:
+        rows = None if self.rows is None or other.rows is None else self.rows + other.rows
+        return Pooled(self.n + other.n, rows)
+
+    def __sub__(self, other: Pooled) -> Pooled:
+        rows = None if self.rows is None or other.rows is None else self.rows - other.rows
+        return Pooled(self.n - other.n, rows)
 
 
 @dataclass(frozen=True)
-class TokenCounts:
-    """The counts of an assignment."""
+class Grid:
+    """How the tokens of a part are walked."""
 
-    c: npt.NDArray[np.int32]  # (I, K)
-    n: npt.NDArray[np.int32]  # (J, K)
-    carried: Carried | None = None  # what they leave out
+    n_parts: int  # of documents and of features: `tokens.hpp`
+    sparse: bool
+    feature_totals: npt.NDArray[np.int64] | None  # of the corpus, where there are several parts
 
 
 class Tokens(ABC):
@@ -47,7 +72,7 @@ class Tokens(ABC):
     observed: Observations
 
     @abstractmethod
-    def __init__(self, model: Any, observed: Observations, n_parts: int, sparse: bool) -> None:
+    def __init__(self, model: Any, observed: Observations, grid: Grid) -> None:
         """Tokens in their order, and their counts once an assignment is taken up."""
 
     def components(self, model: Any, z: Assignment) -> Assignment:
@@ -55,39 +80,103 @@ class Tokens(ABC):
         return z
 
     @abstractmethod
-    def start_from_mean_field(
-        self, model: Any, seed: int, executor: Executor | None, z: Assignment
-    ) -> Model:
-        """z by a short mean-field fit; the model with the priors that it has learned."""
+    def start_from(
+        self,
+        model: Any,
+        c: npt.NDArray[np.float32],
+        weights: Weights,
+        seed: int,
+        z: Assignment,
+        n_threads: int,
+    ) -> None:
+        """z by the scores and loadings of a mean-field fit of `flat_model`."""
+
+    @staticmethod
+    def flat_model(model: Any) -> Model:
+        """What a mean-field start is fitted with."""
+        flat: Model = model
+        return flat
+
+    @staticmethod
+    def with_start(model: Any, learned: Model) -> Model:
+        """The model with the priors that its mean-field start has learned."""
+        return learned
 
     @abstractmethod
     def sweep(self, model: Any, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
 
     @abstractmethod
+    def load(self, pooled: Pooled) -> None:
+        """Counts of the corpus in place of this part's own, which are in them."""
+
+    @abstractmethod
+    def pooled(self, model: Any) -> Pooled:
+        """What `load` put here and sweeps have changed; without it this part's own."""
+
+    def moved(self, model: Any, lent: Pooled) -> Pooled:
+        """What sweeps have changed in what `load` put here."""
+        return self.pooled(model) - lent
+
+    def beside(self, model: Any, pooled: Pooled | None) -> dict[str, npt.NDArray[Any]]:
+        """What scores are drawn from beside c."""
+        return {}
+
+    @abstractmethod
     def log_moments(self, model: Any, n_threads: int) -> float:
-        """log p(z, words) with scores and loadings integrated out, but for constants."""
+        """log p(z, words) with scores and loadings integrated out, but for constants: alone."""
 
     @abstractmethod
-    def counts(self, model: Any) -> TokenCounts:
-        """The counts of the assignment."""
+    def log_score_moments(self, model: Any, n_threads: int) -> float:
+        """The documents' part of `log_moments`."""
+
+    @staticmethod
+    def log_row_moments(model: Any, pooled: Pooled) -> float:
+        """What a Υ that the corpus shares adds to it."""
+        return 0.0
 
     @abstractmethod
-    def record(self, recorded: Recorded, model: Any, n_threads: int) -> Recorded:
-        """The sums with this assignment's added."""
+    def documents(self, model: Any) -> tuple[Table, dict[str, npt.NDArray[Any]]]:
+        """c of the assignment, and what else documents have beside it."""
 
     @abstractmethod
-    def learn(self, model: Any) -> tuple[Model, tuple[str, ...]]:
-        """The model with what its priors learn from the counts, and what is at a limit."""
+    def record(
+        self,
+        recorded: RecordedDocuments,
+        loadings: RecordedLoadings | None,
+        model: Any,
+        pooled: Pooled | None,
+        n_threads: int,
+    ) -> tuple[RecordedDocuments, Any]:
+        """The documents' sums with this assignment's added; and those of the loadings where this
+        part is alone, else what `record_pooled` needs."""
+
+    @staticmethod
+    def record_pooled(recorded: RecordedLoadings, model: Any, words: Any) -> RecordedLoadings:
+        """What else belongs to the corpus, given what `record` gave of all parts."""
+        return recorded
+
+    @abstractmethod
+    def seen(self, model: Any) -> Any:
+        """What the score prior learns from in this part; it adds."""
+
+    @staticmethod
+    def learn(
+        model: Any, seen: Any, n: Table, features: FeatureSpace
+    ) -> tuple[Model, tuple[str, ...]]:
+        """The model with what its priors learn, and what is at a limit."""
+        return learn_from_counts(model, seen, n, features)
 
     @property
     def n_tokens(self) -> int:
         """T."""
         return int(self.native.n_tokens)
 
-    def entries(self, out: npt.NDArray[np.int64]) -> None:
+    def entries(self) -> npt.NDArray[np.int64]:
         """The entry of the counts, in their order, that each token belongs to."""
+        out = np.empty(self.n_tokens, dtype=np.int64)
         self.native.entries(out)
+        return out
 
     def in_entry_order(self, z: Assignment, out: Assignment) -> None:
         """z by document and, within one, by entry of the counts."""
@@ -109,73 +198,108 @@ class Tokens(ABC):
 class FlatTokens(Tokens):
     """Components side by side, whose chances are linear in c: DM, GP and CGP."""
 
-    def __init__(self, model: Model, observed: Observations, n_parts: int, sparse: bool) -> None:
+    def __init__(self, model: Model, observed: Observations, grid: Grid) -> None:
         self.observed = observed
         features = observed.counts.features
         self.native = _core.CollapsedSampler(
-            observed.corpus, features.blocks, features.n_blocks, self._prior(model), n_parts, sparse
+            observed.corpus,
+            features.blocks,
+            features.n_blocks,
+            self._prior(model),
+            grid.n_parts,
+            grid.sparse,
+            grid.feature_totals,
         )
 
     def _prior(self, model: Model) -> _core.ScorePrior:
         return moment_scores(model).native(self.observed.native_exposure)
 
-    def start_from_mean_field(
-        self, model: Model, seed: int, executor: Executor | None, z: Assignment
-    ) -> Model:
-        """A draw by scores and loadings of a short mean-field fit, which has learned priors too."""
-        begin = MeanFieldStart.fitted(model, self.observed, seed, executor)
-        prior: Any = begin.model.scores
-        scores = prior.rough_scores(begin.c)
-        Theta = np.ascontiguousarray(begin.weights.Theta, dtype=np.float32)
-        threads = 1 if executor is None else executor.n_threads
-        self.native.start_from(seed, scores, Theta, z, threads)
-        return begin.model
+    def start_from(
+        self,
+        model: Model,
+        c: npt.NDArray[np.float32],
+        weights: Weights,
+        seed: int,
+        z: Assignment,
+        n_threads: int,
+    ) -> None:
+        """A draw by scores and loadings."""
+        prior: Any = model.scores
+        Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
+        self.native.start_from(seed, prior.rough_scores(c), Theta, z, n_threads)
 
     def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
         prior = self._prior(model)
         return float(self.native.sweep(z, self.gamma(model), prior, seed, sweep, n_threads))
 
+    def load(self, pooled: Pooled) -> None:
+        """Counts of the corpus in place of this part's own."""
+        self.native.load(pooled.n)
+
+    def pooled(self, model: Model) -> Pooled:
+        """The counts of features."""
+        shape = (self.observed.counts.n_features, model.n_components)
+        n = np.empty(shape, dtype=np.int32)
+        self.native.read(None, n)
+        return Pooled(read_only(n))
+
     def log_moments(self, model: Model, n_threads: int) -> float:
         """log p(z, words) with scores and loadings integrated out, but for constants."""
         return float(self.native.log_moments(self.gamma(model), self._prior(model), n_threads))
 
-    def counts(self, model: Model) -> TokenCounts:
-        """c and n of the assignment."""
-        counts, K = self.observed.counts, model.n_components
-        c = np.empty((counts.n_docs, K), dtype=np.int32)
-        n = np.empty((counts.n_features, K), dtype=np.int32)
-        self.native.read(c, n)
-        return TokenCounts(read_only(c), read_only(n))
+    def log_score_moments(self, model: Model, n_threads: int) -> float:
+        """log p(z) but for constants."""
+        return float(self.native.log_score_moments(self._prior(model), n_threads))
 
-    def record(self, recorded: Recorded, model: Model, n_threads: int) -> Recorded:
+    def documents(self, model: Model) -> tuple[Table, dict[str, npt.NDArray[Any]]]:
+        """c of the assignment."""
+        c = np.empty((self.observed.counts.n_docs, model.n_components), dtype=np.int32)
+        self.native.read(c, None)
+        return read_only(c), {}
+
+    def record(
+        self,
+        recorded: RecordedDocuments,
+        loadings: RecordedLoadings | None,
+        model: Model,
+        pooled: Pooled | None,
+        n_threads: int,
+    ) -> tuple[RecordedDocuments, Any]:
         """The sums with this assignment's added."""
-        Theta, c = recorded.Theta.copy(), recorded.c.copy()
+        Theta, c = None if loadings is None else loadings.Theta.copy(), recorded.c.copy()
         zeros = None if recorded.zeros is None else recorded.zeros.copy()
         self.native.record(self.gamma(model), Theta, c, zeros, n_threads)
-        return replace(
-            recorded,
-            Theta=read_only(Theta),
-            c=read_only(c),
-            zeros=None if zeros is None else read_only(zeros),
-            count=recorded.count + 1,
-        )
+        after = replace(recorded, c=read_only(c), zeros=None if zeros is None else read_only(zeros))
+        if loadings is None or Theta is None:
+            return after, None
+        return after, replace(loadings, Theta=read_only(Theta), count=loadings.count + 1)
 
-    def learn(self, model: Model) -> tuple[Model, tuple[str, ...]]:
-        """The model with what its priors learn from the counts, and what is at a limit."""
-        counts = self.counts(model)
-        return learn_from_counts(model, counts.c, counts.n, self.observed)
+    def seen(self, model: Model) -> Any:
+        """What the score prior learns from in this part."""
+        if not model.scores.learned:
+            return None
+        prior: Any = model.scores
+        return prior.counts_seen(self.documents(model)[0], self.observed.total_exposure)
 
 
 class TreeTokens(FlatTokens):
     """The nodes of a tree: TM."""
 
-    def record(self, recorded: Recorded, model: Model, n_threads: int) -> Recorded:
+    def record(
+        self,
+        recorded: RecordedDocuments,
+        loadings: RecordedLoadings | None,
+        model: Model,
+        pooled: Pooled | None,
+        n_threads: int,
+    ) -> tuple[RecordedDocuments, Any]:
         """No mean of c gives the mean of scores: theirs is recorded beside it."""
         assert recorded.scores is not None
         scores = recorded.scores.copy()
         self.native.add_means(self._prior(model), scores, n_threads)
-        return replace(super().record(recorded, model, n_threads), scores=read_only(scores))
+        after, of_loadings = super().record(recorded, loadings, model, pooled, n_threads)
+        return replace(after, scores=read_only(scores)), of_loadings
 
 
 class PairTokens(Tokens):
@@ -184,10 +308,8 @@ class PairTokens(Tokens):
     info_type = PairInfo
     carried_type = PairCounts
 
-    def __init__(
-        self, model: Structured, observed: Observations, n_parts: int, sparse: bool = False
-    ) -> None:
-        self.observed, self.n_parts = observed, n_parts
+    def __init__(self, model: Structured, observed: Observations, grid: Grid) -> None:
+        self.observed, self.grid = observed, grid
         features, structure = observed.counts.features, model.structure
         parents = structure.parents
         self.native = _core.StructuredSampler(
@@ -200,21 +322,37 @@ class PairTokens(Tokens):
             structure.n_leaves,
             structure.n_nodes,
             None if parents is None else np.array(parents, dtype=np.int32),
-            n_parts,
+            grid.n_parts,
         )
 
-    def start_from_mean_field(
-        self, model: Structured, seed: int, executor: Executor | None, z: Assignment
-    ) -> Structured:
-        """Leaves from a mean-field fit of flat components, nodes evenly among those of a leaf."""
-        structure = model.structure
-        flat = FlatTokens(model.leaf_model, self.observed, self.n_parts, sparse=False)
-        leaf = np.empty_like(z)
-        learned = flat.start_from_mean_field(model.leaf_model, seed, executor, leaf)
-        first, size = structure.start[:-1][leaf], np.diff(structure.start)[leaf]
-        u = generator(seed, purpose=4).random(len(z))
-        z[:] = first + np.minimum((u * size).astype(np.int64), size - 1)
+    @staticmethod
+    def flat_model(model: Structured) -> Model:
+        """Flat components, one per leaf."""
+        flat: Model = model.leaf_model
+        return flat
+
+    @staticmethod
+    def with_start(model: Structured, learned: Model) -> Structured:
+        """The priors of leaves."""
         return model.with_scores(**learned_values(learned.scores))
+
+    def start_from(
+        self,
+        model: Structured,
+        c: npt.NDArray[np.float32],
+        weights: Weights,
+        seed: int,
+        z: Assignment,
+        n_threads: int,
+    ) -> None:
+        """Leaves by a fit of flat components, nodes evenly among those of a leaf."""
+        structure = model.structure
+        flat = FlatTokens(model.leaf_model, self.observed, replace(self.grid, sparse=False))
+        leaf = np.empty_like(z)
+        flat.start_from(model.leaf_model, c, weights, seed, leaf, n_threads)
+        first, size = structure.start[:-1][leaf], np.diff(structure.start)[leaf]
+        u = token_uniform(self.observed, self.entries(), seed, _NODE)
+        z[:] = first + np.minimum((u * size).astype(np.int64), size - 1)
 
     def sweep(
         self, model: Structured, z: Assignment, seed: int, sweep: int, n_threads: int
@@ -237,20 +375,59 @@ class PairTokens(Tokens):
             self.native.sweep(z, self.gamma(model), leaves, *rows, seed, sweep, n_threads, Theta)
         )
 
+    def load(self, pooled: Pooled) -> None:
+        """Counts of the corpus in place of this part's own."""
+        self.native.load(pooled.n, pooled.rows)
+
+    def pooled(self, model: Structured) -> Pooled:
+        """The counts of features, and of a shared Υ."""
+        n = np.empty((self.observed.counts.n_features, model.n_components), dtype=np.int32)
+        S = None if model.scores.rows.per_document else self._tables(model)[1]
+        self.native.read(None, n, S)
+        return Pooled(read_only(n), None if S is None else read_only(S))
+
+    def moved(self, model: Structured, lent: Pooled) -> Pooled:
+        """A given Υ is no count: nothing is lent of it, and nothing moves."""
+        moved = super().moved(model, lent)
+        is_given = model.scores.rows.kind == "fixed" and moved.rows is not None
+        return replace(moved, rows=np.zeros_like(moved.rows)) if is_given else moved
+
+    def beside(self, model: Structured, pooled: Pooled | None) -> dict[str, npt.NDArray[Any]]:
+        """Words by leaf, and what the rows of Υ know, of the corpus where it shares them."""
+        C, S = self.tables(model)
+        if pooled is not None and pooled.rows is not None:
+            S = pooled.rows
+        return {"leaf_counts": C, "structure_counts": S}
+
     def log_moments(self, model: Structured, n_threads: int) -> float:
         """log p(leaves, nodes, words): B09 (2) to (5) and 4.1.3, but for constants."""
         leaves = model.scores.leaves.native(self.observed.native_exposure)
         words = float(self.native.log_moments(self.gamma(model), leaves, n_threads))
-        _, S = self.documents(model)
+        _, S = self.tables(model)
         return words + float(model.scores.rows.log_moment(S).sum())
 
-    def documents(self, model: Structured) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def log_score_moments(self, model: Structured, n_threads: int) -> float:
+        """log p(leaves, nodes) of a part's documents, as far as it is their own."""
+        leaves = model.scores.leaves.native(self.observed.native_exposure)
+        value = float(self.native.log_score_moments(leaves, n_threads))
+        if model.scores.rows.kind in _SHARED:
+            return value
+        return value + float(model.scores.rows.log_moment(self.tables(model)[1]).sum())
+
+    @staticmethod
+    def log_row_moments(model: Structured, pooled: Pooled) -> float:
+        """Of a shared Υ."""
+        if pooled.rows is None or model.scores.rows.kind not in _SHARED:
+            return 0.0
+        return float(model.scores.rows.log_moment(pooled.rows).sum())
+
+    def tables(self, model: Structured) -> tuple[Table, Table]:
         """Words of documents by leaf, and what the rows of Υ know."""
         C, S = self._tables(model)
         self.native.read_documents(C, S)
         return C, S
 
-    def _tables(self, model: Structured) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def _tables(self, model: Structured) -> tuple[Table, Table]:
         rows, n_docs = model.scores.rows, self.observed.counts.n_docs
         shape = (n_docs if rows.per_document else 1, rows.width)
         return np.empty((n_docs, model.scores.n_leaves), np.int32), np.empty(shape, np.int32)
@@ -259,45 +436,68 @@ class PairTokens(Tokens):
         """The node of each token."""
         return read_only(model.structure.node[z].astype(np.uint16))
 
-    def counts(self, model: Structured) -> TokenCounts:
-        """c and n of the nodes; words by leaf and what the rows know beside them."""
-        counts, H = self.observed.counts, model.n_components
-        C, S = self._tables(model)
-        n = np.empty((counts.n_features, H), dtype=np.int32)
-        self.native.read(C, n, S)
-        nodes = np.zeros((counts.n_docs, H), dtype=np.float32)
+    def documents(self, model: Structured) -> tuple[Table, dict[str, npt.NDArray[Any]]]:
+        """c of the nodes; words by leaf and what the rows know beside them."""
+        C, S = self.tables(model)
+        nodes = np.zeros((len(C), model.n_components), dtype=np.float32)
         self.native.add_nodes(nodes)
-        beside = PairCounts(read_only(C), read_only(S))
-        return TokenCounts(read_only(nodes.astype(np.int32)), read_only(n), beside)
+        beside = {"leaf_counts": read_only(C)}
+        if model.scores.rows.per_document:
+            beside["structure_counts"] = read_only(S)
+        return read_only(nodes.astype(np.int32)), beside
 
-    def record(self, recorded: Recorded, model: Structured, n_threads: int) -> Recorded:
-        """Sums of E[Θ], of node counts, and of E[scores] of nodes and leaves and E[Υ]."""
+    def record(
+        self,
+        recorded: RecordedDocuments,
+        loadings: RecordedLoadings | None,
+        model: Structured,
+        pooled: Pooled | None,
+        n_threads: int,
+    ) -> tuple[RecordedDocuments, Any]:
+        """Sums of node counts, of E[scores] of nodes and leaves; of E[Θ] and E[Υ] where alone."""
         assert recorded.scores is not None
-        Theta, c = recorded.Theta.copy(), recorded.c.copy()
-        self.native.add_loadings(self.gamma(model), Theta, n_threads)
+        c = recorded.c.copy()
         self.native.add_nodes(c)
-        C, S = self.documents(model)
+        C, S = (self.beside(model, pooled)[name] for name in ("leaf_counts", "structure_counts"))
         means = model.scores.posterior_means(C, S, self.observed.total_exposure)
         of_leaves, of_nodes = (mean.astype(np.float32) for mean in means)
-        upsilon = model.scores.pooled_upsilon(S).astype(np.float32)
-        own = {"leaf_scores": of_leaves, "upsilon": upsilon}
-        return replace(
+        after = replace(
             recorded,
-            Theta=read_only(Theta),
             c=read_only(c),
-            count=recorded.count + 1,
             scores=read_only(recorded.scores + of_nodes),
-            own={name: read_only(recorded.own[name] + own[name]) for name in own},
+            own={"leaf_scores": read_only(recorded.own["leaf_scores"] + of_leaves)},
         )
+        words = S.sum(axis=0, keepdims=True)
+        if loadings is None:
+            return after, words if model.scores.rows.per_document else None
+        Theta = loadings.Theta.copy()
+        self.native.add_loadings(self.gamma(model), Theta, n_threads)
+        alone = replace(loadings, Theta=read_only(Theta), count=loadings.count + 1)
+        return after, self.record_pooled(alone, model, words)
 
-    def learn(self, model: Structured) -> tuple[Structured, tuple[str, ...]]:
+    @staticmethod
+    def record_pooled(
+        recorded: RecordedLoadings, model: Structured, words: Table
+    ) -> RecordedLoadings:
+        """E[Υ], of all words taken together where documents have their own."""
+        upsilon = model.scores.pooled_upsilon(words).astype(np.float32)
+        return replace(recorded, own={"upsilon": read_only(recorded.own["upsilon"] + upsilon)})
+
+    def seen(self, model: Structured) -> Any:
+        """What the priors of leaves and of rows learn from in this part."""
+        if not model.scores.learned:
+            return None
+        return model.scores.pairs_seen(*self.tables(model), self.observed.total_exposure)
+
+    @staticmethod
+    def learn(
+        model: Structured, seen: Any, n: Table, features: FeatureSpace
+    ) -> tuple[Structured, tuple[str, ...]]:
         """Priors of the leaves (B09 5.5), of the documents' own Υ (5.6), and of the loadings."""
-        counts = self.counts(model)
-        assert isinstance(counts.carried, PairCounts)
-        C, S = counts.carried.leaf_counts, counts.carried.structure_counts
-        scores, capped = model.scores.learn_from_pairs(C, S, self.observed.total_exposure)
-        blocks = self.observed.counts.features.blocks
-        loadings, at_limit = model.loadings.learn(counts.n, blocks)
+        scores, capped = model.scores, tuple[str, ...]()
+        if seen is not None:
+            scores, capped = scores.learn_from_pairs(seen)
+        loadings, at_limit = model.loadings.learn(n, features.blocks)
         return replace(model, scores=scores, loadings=loadings), capped + at_limit
 
 

@@ -27,6 +27,7 @@ from dcomp.models.learning import RHO_CAP
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.options import ALPHA, BETA, RHO, Option, Request, is_word
 from dcomp.models.prior import Capabilities, Parameter, Slots, TokenWeights, share_below
+from dcomp.models.sums import Sums
 
 _CAPABILITIES = Capabilities(
     sampling="direct",
@@ -131,16 +132,23 @@ class ConditionalGammaScores(GammaScores):
             learn_rho=bool(entry["learn_rho"]),
         )
 
+    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
+        """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
+        if not self.learned:
+            return None
+        u = np.where(c > 0, 1.0, 1 - self.zero_probability(exposure))
+        moments = self._moments_where_present(c, exposure, u)
+        return Sums({**moments.values, "n_docs": len(c)})
+
     def learn_from_counts(
-        self, c: npt.NDArray[Any], exposure: FloatArray
+        self, seen: Sums | None
     ) -> tuple[ConditionalGammaScores, tuple[str, ...]]:
         """One EM step for α, β and ρ given drawn counts c (I, K): scores are weighed by
         u = P(l > 0 | c), and ρ is the mean of 1 − u (MODELS §6)."""
-        u = np.where(c > 0, 1.0, 1 - self.zero_probability(exposure))
-        learned, capped = self._learn_where_present(c, exposure, u)
-        if not self.learn_rho:
+        learned, capped = super().learn_from_counts(seen)
+        if seen is None or not self.learn_rho:
             return learned, capped
-        rho = np.clip(1 - u.mean(axis=0), 0.0, RHO_CAP)
+        rho = np.clip(1 - seen["present"] / seen["n_docs"], 0.0, RHO_CAP)
         return replace(learned, rho=rho), (*capped, "rho") if (rho >= RHO_CAP).any() else capped
 
     def native(

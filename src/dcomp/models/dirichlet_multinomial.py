@@ -33,6 +33,7 @@ from dcomp.models.prior import (
     learned_names,
     share_below,
 )
+from dcomp.models.sums import Tallies
 
 _CAPABILITIES = Capabilities(
     fixed_point="mean-field",
@@ -120,18 +121,21 @@ class DirichletScores:
         alpha, capped = dirichlet_alpha(self.alpha, log_scores / n_docs)
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
-    def learn_from_counts(
-        self, c: npt.NDArray[Any], exposure: FloatArray
-    ) -> tuple[DirichletScores, tuple[str, ...]]:
+    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Tallies | None:
+        """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
+        return Tallies.build(c) if self.learn_alpha else None
+
+    def learn_from_counts(self, seen: Tallies | None) -> tuple[DirichletScores, tuple[str, ...]]:
         """One step of learning α from drawn counts c (I, K): monotone in log p(c)."""
-        if not self.learn_alpha:
+        if seen is None:
             return self, ()
-        alpha, capped = polya_alpha(self.alpha, c)
+        alpha, capped = polya_alpha(self.alpha, seen)
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
-    def learn_at_mode(
-        self, c: npt.NDArray[Any], exposure: FloatArray
-    ) -> tuple[DirichletScores, tuple[str, ...]]:
+    def modes_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> None:
+        """Nothing that `learn_at_mode` needs."""
+
+    def learn_at_mode(self, seen: None) -> tuple[DirichletScores, tuple[str, ...]]:
         """α is not learned from modes (`check_mode`), and there is nothing else."""
         return self, ()
 

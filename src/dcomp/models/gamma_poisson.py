@@ -34,6 +34,7 @@ from dcomp.models.prior import (
     learned_names,
     share_below,
 )
+from dcomp.models.sums import Sums
 
 _CAPABILITIES = Capabilities(
     fixed_point="mean-field",
@@ -146,36 +147,49 @@ class GammaScores:
         changes, capped = gamma_parameters(self.alpha, self.beta, self.learned, mean_log, mean)
         return replace(self, **changes), capped
 
-    def learn_from_counts(
-        self, c: npt.NDArray[Any], exposure: FloatArray
-    ) -> tuple[Self, tuple[str, ...]]:
-        """One EM step for α and β given drawn counts c (I, K), by the moments of each score given
-        its count (MODELS §6): monotone in log p(c)."""
-        return self._learn_where_present(c, exposure, np.ones(c.shape))
-
-    def _learn_where_present(
-        self, c: npt.NDArray[Any], exposure: FloatArray, present: FloatArray
-    ) -> tuple[Self, tuple[str, ...]]:
-        """The same with each score weighed by the probability that it is not 0."""
+    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
+        """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
         if not (self.learn_alpha or self.learn_beta):
-            return self, ()
+            return None
+        return self._moments_where_present(c, exposure, np.ones(c.shape))
+
+    def _moments_where_present(
+        self, c: npt.NDArray[Any], exposure: FloatArray, present: FloatArray
+    ) -> Sums:
+        """Moments of the scores, each weighed by the probability that it is not 0."""
         rate = self.beta + exposure[:, None]
         a = self.alpha + c
-        weight = np.maximum(present.sum(axis=0), 1e-300)
-        mean = (present * a / rate).sum(axis=0) / weight
-        mean_log = (present * (digamma(a) - np.log(rate))).sum(axis=0) / weight
+        return Sums(
+            {
+                "present": present.sum(axis=0),
+                "scores": (present * a / rate).sum(axis=0),
+                "log_scores": (present * (digamma(a) - np.log(rate))).sum(axis=0),
+            }
+        )
+
+    def learn_from_counts(self, seen: Sums | None) -> tuple[Self, tuple[str, ...]]:
+        """One EM step for α and β given drawn counts c (I, K), by the moments of each score given
+        its count (MODELS §6): monotone in log p(c)."""
+        if seen is None or not (self.learn_alpha or self.learn_beta):
+            return self, ()
+        weight = np.maximum(seen["present"], 1e-300)
+        mean, mean_log = seen["scores"] / weight, seen["log_scores"] / weight
         changes, capped = gamma_parameters(self.alpha, self.beta, self.learned, mean_log, mean)
         return replace(self, **changes), capped
 
-    def learn_at_mode(
-        self, c: npt.NDArray[Any], exposure: FloatArray
-    ) -> tuple[Self, tuple[str, ...]]:
+    def modes_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
+        """What `learn_at_mode` needs of documents with the expected words c (I, K); it adds."""
+        if not self.learn_beta:
+            return None
+        scores = (self.alpha + c) / (self.beta + exposure[:, None])
+        return Sums({"scores": scores.sum(axis=0), "n_docs": len(c)})
+
+    def learn_at_mode(self, seen: Sums | None) -> tuple[Self, tuple[str, ...]]:
         """β = α / mean E[l], E[l] = (α + c) / (β + e): from the mean of the scores given c, because
         the joint mode of scores and their scale does not exist (MODELS §7)."""
-        if not self.learn_beta:
+        if seen is None:
             return self, ()
-        mean = ((self.alpha + c) / (self.beta + exposure[:, None])).mean(axis=0)
-        beta = np.clip(self.alpha / mean, BETA_FLOOR, BETA_CAP)
+        beta = np.clip(self.alpha / (seen["scores"] / seen["n_docs"]), BETA_FLOOR, BETA_CAP)
         capped = at_limit(beta, BETA_FLOOR, BETA_CAP)
         return replace(self, beta=beta), ("beta",) if capped else ()
 

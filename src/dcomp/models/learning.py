@@ -14,6 +14,7 @@ from scipy.special import digamma, gammaln, polygamma
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import FloatArray, column_totals
+from dcomp.models.sums import Tallies
 
 ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
@@ -58,24 +59,24 @@ def polya_gamma(
     return gamma, gamma in (GAMMA_FLOOR, GAMMA_CAP)
 
 
-def polya_alpha(
-    alpha: FloatArray, c: npt.NDArray[Any], n_steps: int = 3
-) -> tuple[FloatArray, bool]:
+def polya_alpha(alpha: FloatArray, seen: Tallies, n_steps: int = 3) -> tuple[FloatArray, bool]:
     """Fixed point for α given counts (B09 (10)): α_k Σ_i[ψ(α_k+c_ik) − ψ(α_k)] over the same of
     the totals. Counts are few and repeat: ψ is taken once per value.
 
-    >>> polya_alpha(np.array([1.0, 1.0]), np.array([[5, 0], [0, 6], [4, 1]]))[1]
+    >>> polya_alpha(np.array([1.0, 1.0]), Tallies.build(np.array([[5, 0], [0, 6], [4, 1]])))[1]
     False
     """
     if len(alpha) == 1:
         return alpha, False
-    lengths, length_counts = np.unique(c.sum(axis=1), return_counts=True)
-    values = [np.unique(column, return_counts=True) for column in c.T]
+    lengths, length_counts = seen.totals.values, seen.totals.times
     for _ in range(n_steps):
         total = alpha.sum()
         below = float(length_counts @ (digamma(total + lengths) - digamma(total)))
         above = np.array(
-            [m @ (digamma(a + v) - digamma(a)) for a, (v, m) in zip(alpha, values, strict=True)]
+            [
+                own.times @ (digamma(a + own.values) - digamma(a))
+                for a, own in zip(alpha, seen.columns, strict=True)
+            ]
         )
         alpha = np.clip(alpha * above / max(below, 1e-300), ALPHA_FLOOR, ALPHA_CAP_DM)
     return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dcomp import _core
-from dcomp.data import Counts
+from dcomp.data import Counts, document_keys
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.models.arrays import FloatArray, read_only
 
@@ -20,13 +21,19 @@ from dcomp.models.arrays import FloatArray, read_only
 class Observations:
     """Counts with their exposure e_ig (MODELS: the Poisson mean is e_ig (Θl)_j), or None for 1.
 
-    >>> from dcomp.data import Counts
+    A part of a corpus knows the number of its first document in the whole, by which its random
+    numbers are keyed, and the names that its documents have there. What kernels take is made where
+    it is needed, and never travels.
+
+    >>> from dcomp.data import Counts, document_keys
     >>> Observations.build(Counts.from_matrix([[2, 1], [0, 3]]), "total").total_exposure
     array([3., 3.])
     """
 
     counts: Counts
     exposure: FloatArray | None = None  # (I, G)
+    first: int = 0  # number of the first document
+    keys: npt.NDArray[np.uint64] | None = None  # (I): the documents' names, where this is a part
 
     @classmethod
     def build(cls, counts: Counts, exposure: Any = None) -> Observations:
@@ -42,10 +49,36 @@ class Observations:
         return cls(counts, _checked_exposure(counts, exposure))
 
     @cached_property
+    def parts(self) -> tuple[Observations, ...]:
+        """As the counts are cut; itself where they are not."""
+        counts = self.counts
+        if len(counts.firsts) == 1:
+            return (self,)
+        ends = pairwise((*counts.firsts, counts.n_docs))
+        return tuple(
+            Observations(
+                part,
+                None if self.exposure is None else self.exposure[first:end],
+                first,
+                self.document_keys[first:end],
+            )
+            for part, (first, end) in zip(counts.parts, ends, strict=True)
+        )
+
+    @cached_property
+    def document_keys(self) -> npt.NDArray[np.uint64]:
+        """The names by which documents are split at random (`data.document_keys`), (I)."""
+        return document_keys(self.counts) if self.keys is None else self.keys
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
     def corpus(self) -> _core.Corpus:
         """The counts as the kernels take them; its index by feature is built by the first fit."""
         counts = self.counts
-        return _core.Corpus(counts.indptr, counts.indices, counts.data, counts.n_features)
+        rows = (counts.indptr, counts.indices, counts.data)
+        return _core.Corpus(*rows, counts.n_features, self.first)
 
     @cached_property
     def by_feature(self) -> _core.Corpus:
@@ -62,6 +95,11 @@ class Observations:
     def block_totals(self) -> npt.NDArray[np.int64]:
         """Tokens per document and block, (I, G)."""
         return self.counts.block_totals
+
+    @cached_property
+    def feature_totals(self) -> npt.NDArray[np.int64]:
+        """Tokens per feature, (J)."""
+        return self.counts.feature_totals
 
     @cached_property
     def total_exposure(self) -> FloatArray:
@@ -102,7 +140,7 @@ class Observations:
         exposure = self.exposure
         if exposure is None:
             exposure = np.ones((counts.n_docs, counts.features.n_blocks))
-        return Observations(counts, read_only(exposure * fraction))
+        return replace(self, counts=counts, exposure=read_only(exposure * fraction))
 
 
 def _checked_exposure(counts: Counts, exposure: npt.ArrayLike) -> FloatArray:

@@ -117,6 +117,15 @@ class Slots:
     scores: bool = False
     own: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
 
+    @property
+    def of_documents(self) -> tuple[str, ...]:
+        """Those of `own` that have a row for each document.
+
+        >>> Slots(own={"leaf_scores": (None, 3), "upsilon": (5,)}).of_documents
+        ('leaf_scores',)
+        """
+        return tuple(name for name, shape in self.own.items() if shape[0] is None)
+
 
 @dataclass(frozen=True)
 class Nodes:

@@ -27,6 +27,7 @@ from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_o
 from dcomp.models.learning import polya_alpha
 from dcomp.models.prior import Parameter
 from dcomp.models.structure import Structure
+from dcomp.models.sums import Sums, Tallies
 
 Table = npt.NDArray[Any]  # (R, P) or (R, H): R = 1, or one row per document
 
@@ -91,7 +92,10 @@ class FixedRows:
         """What a file says."""
         return {"kind": self.kind, "upsilon": self.upsilon.tolist()}
 
-    def learn(self, S: Table) -> tuple[FixedRows, tuple[str, ...]]:
+    def seen(self, S: Table) -> None:
+        """Nothing that `learn` needs."""
+
+    def learn(self, seen: None) -> tuple[FixedRows, tuple[str, ...]]:
         """Υ is given."""
         return self, ()
 
@@ -171,21 +175,32 @@ class DirichletRows:
         """What a file says beside ψ."""
         return {"kind": self.kind, "learn_psi": self.learn_psi}
 
-    def learn(self, S: Table) -> tuple[DirichletRows, tuple[str, ...]]:
+    def seen(self, S: Table) -> Sums | None:
+        """What `learn` needs of documents with the words S (I, P); it adds."""
+        if not self.learn_psi:
+            return None
+        return Sums({first: Tallies.build(S[:, first:last]) for first, last in self._leaves()})
+
+    def _leaves(self) -> list[tuple[int, int]]:
+        """The pairs of each leaf, from and to."""
+        return list(itertools.pairwise(self.structure.start.tolist()))
+
+    def learn(self, seen: Sums | None) -> tuple[DirichletRows, tuple[str, ...]]:
         """One step of learning ψ from the words of documents S (I, P): a Dirichlet for each leaf,
         monotone in log p(S) (B09 5.6).
 
         >>> rows = DirichletRows.build(
         ...     Structure.from_parents([2, 2, -1]), per_document=True, learn_psi=True
         ... )
-        >>> rows.learn(np.array([[9, 1, 5, 5], [8, 2, 9, 1], [9, 1, 1, 9]]))[0].psi.round(1)
+        >>> words = np.array([[9, 1, 5, 5], [8, 2, 9, 1], [9, 1, 1, 9]])
+        >>> rows.learn(rows.seen(words))[0].psi.round(1)
         array([1.8, 0.6, 1. , 1. ])
         """
-        if not self.learn_psi:
+        if seen is None:
             return self, ()
         psi, capped = self.psi.copy(), False
-        for first, last in itertools.pairwise(self.structure.start.tolist()):
-            psi[first:last], is_capped = polya_alpha(psi[first:last], S[:, first:last])
+        for first, last in self._leaves():
+            psi[first:last], is_capped = polya_alpha(psi[first:last], seen[first])
             capped |= is_capped
         return replace(self, psi=psi), ("psi",) if capped else ()
 
@@ -276,14 +291,21 @@ class StickRows:
         """What a file says beside ψ."""
         return {"kind": self.kind, "learn_psi": self.learn_psi}
 
-    def learn(self, S: Table) -> tuple[StickRows, tuple[str, ...]]:
+    def seen(self, S: Table) -> Sums | None:
+        """What `learn` needs of documents with the words S (I, H); it adds."""
+        if not self.learn_psi:
+            return None
+        below, inner = self.below(S), np.flatnonzero(~self.structure.is_leaf).tolist()
+        return Sums({h: Tallies.build(np.stack([S[:, h], below[:, h]], axis=1)) for h in inner})
+
+    def learn(self, seen: Sums | None) -> tuple[StickRows, tuple[str, ...]]:
         """One step of learning ψ from the words of documents S (I, H): a Beta for each internal
         node, of words that stop there and words that go on, monotone in log p(S) (B09 5.6)."""
-        if not self.learn_psi:
+        if seen is None:
             return self, ()
-        psi, capped, below = self.psi.copy(), False, self.below(S)
-        for h in np.flatnonzero(~self.structure.is_leaf):
-            psi[h], is_capped = polya_alpha(psi[h], np.stack([S[:, h], below[:, h]], axis=1))
+        psi, capped = self.psi.copy(), False
+        for h in seen.values:
+            psi[h], is_capped = polya_alpha(psi[h], seen[h])
             capped |= is_capped
         return replace(self, psi=psi), ("psi",) if capped else ()
 

@@ -51,6 +51,7 @@ from dcomp.models.structure_rows import (
     Table,
     restored_rows,
 )
+from dcomp.models.sums import Both
 from dcomp.models.words import draw_words
 
 LeafScores = DirichletScores | GammaScores | ConditionalGammaScores
@@ -214,13 +215,15 @@ class StructuredScores:
             )
         return cls(leaves, restored_rows(structure, entry["rows"], arrays))
 
-    def learn_from_pairs(
-        self, C: Table, S: Table, exposure: FloatArray
-    ) -> tuple[StructuredScores, tuple[str, ...]]:
+    def pairs_seen(self, C: Table, S: Table, exposure: FloatArray) -> Both:
+        """What `learn_from_pairs` needs of documents with the words C by leaf and S; it adds."""
+        return Both(self.leaves.counts_seen(C, exposure), self.rows.seen(S))
+
+    def learn_from_pairs(self, seen: Both) -> tuple[StructuredScores, tuple[str, ...]]:
         """One step of learning the priors of leaves from their words C (B09 5.5), and those of the
         documents' own Υ from S (5.6)."""
-        leaves, capped = self.leaves.learn_from_counts(C, exposure)
-        rows, of_rows = self.rows.learn(S)
+        leaves, capped = self.leaves.learn_from_counts(seen.first)
+        rows, of_rows = self.rows.learn(seen.second)
         return StructuredScores(leaves, rows), (*capped, *of_rows)
 
     def node_scores(self, of_leaves: FloatArray, upsilon: Table) -> FloatArray:

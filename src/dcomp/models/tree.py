@@ -166,9 +166,10 @@ class TreeScores:
         """Nothing is learned, see `parameters`."""
         return self, ()
 
-    def learn_from_counts(
-        self, c: npt.NDArray[Any], exposure: FloatArray
-    ) -> tuple[TreeScores, tuple[str, ...]]:
+    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> None:
+        """Nothing that `learn_from_counts` needs."""
+
+    def learn_from_counts(self, seen: None) -> tuple[TreeScores, tuple[str, ...]]:
         """Nothing is learned, see `parameters`."""
         return self, ()
 

@@ -16,7 +16,7 @@ import numpy as np
 from dcomp import validation
 from dcomp.data import FeatureSpace, as_counts
 from dcomp.errors import InvalidParameter
-from dcomp.executors import LocalExecutor
+from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
 from dcomp.inference.mean_field import FoldIn, Weights, fold_in
@@ -95,6 +95,7 @@ class Predictor:
         *,
         exposure: Any = None,
         n_jobs: int | None = None,
+        executor: Executor | None = None,
         max_inner: int = 200,
         tol: float = 1e-4,
     ) -> FoldIn:
@@ -102,29 +103,28 @@ class Predictor:
         the mode η and its variances, and the bound is none."""
         can = self.model.scores.capabilities
         can.require("fixed_point", self.model.key)
-        threads = LocalExecutor.from_jobs(n_jobs).n_threads
+        workers = resolve_executor(n_jobs, executor)
         how: dict[str | None, Callable[..., FoldIn]] = {
             "mean-field": self._mean_field,
             "laplace": self._laplace,
             "leaves": self._leaves,
         }
         return how[can.fixed_point](
-            self.observe(X, exposure), threads, max_inner=max_inner, tol=tol
+            self.observe(X, exposure), workers, max_inner=max_inner, tol=tol
         )
 
-    def _mean_field(self, observed: Observations, threads: int, **limits: Any) -> FoldIn:
-        weights = self.weights(n_threads=threads)
+    def _mean_field(self, observed: Observations, workers: Executor, **limits: Any) -> FoldIn:
+        weights = self.weights(n_threads=workers.n_threads)
         how: Any = {"mode": self.mode, "temper": self.temper}
-        return fold_in(self.model, observed, weights, threads, **limits, **how)
+        return fold_in(self.model, observed, weights, workers, **limits, **how)
 
-    def _laplace(self, observed: Observations, threads: int, **limits: Any) -> FoldIn:
-        return laplace_fold_in(
-            self.model, observed, self.weights(n_threads=threads), threads, **limits
-        )
+    def _laplace(self, observed: Observations, workers: Executor, **limits: Any) -> FoldIn:
+        weights = self.weights(n_threads=workers.n_threads)
+        return laplace_fold_in(self.model, observed, weights, workers, **limits)
 
-    def _leaves(self, observed: Observations, threads: int, **limits: Any) -> FoldIn:
+    def _leaves(self, observed: Observations, workers: Executor, **limits: Any) -> FoldIn:
         """Of the leaves, and what comes of it for the nodes."""
-        folded = self.leaves._mean_field(observed, threads, **limits)
+        folded = self.leaves._mean_field(observed, workers, **limits)
         assert self.upsilon is not None
         of_nodes = [(x @ self.upsilon).astype(self.precision) for x in (folded.c, folded.scores)]
         return replace(folded, c=of_nodes[0], scores=of_nodes[1])
@@ -149,22 +149,23 @@ class Predictor:
         seed: int = 0,
         keep_draws: bool = False,
         n_jobs: int | None = None,
+        executor: Executor | None = None,
     ) -> SampledScores:
         """Posterior of each document's scores by Gibbs sampling with the loadings given: mean,
         standard deviation, share of exact zeros, and the draws on request (BJ04 2.1, 3.5)."""
         can = self.model.scores.capabilities
         can.require("sampling", self.model.key)
-        threads = LocalExecutor.from_jobs(n_jobs).n_threads
+        workers = resolve_executor(n_jobs, executor)
         observed = self.observe(X, exposure)
-        weights = self.weights("mean", n_threads=threads)
+        weights = self.weights("mean", n_threads=workers.n_threads)
         how: Any = {"n_draws": n_draws, "burn_in": burn_in, "seed": seed, "keep_draws": keep_draws}
         model: Any = self.model
         if can.sampling == "direct":
-            return sample_scores(model, observed, weights, threads, **how)
+            return sample_scores(model, observed, weights, workers, **how)
         assert self.upsilon is not None
         pairs = self.upsilon[model.structure.leaf, model.structure.node]
         given = model.with_given_upsilon(pairs)
-        return sample_structured_scores(given, observed, weights, threads, **how)
+        return sample_structured_scores(given, observed, weights, workers, **how)
 
     def transform(
         self,
@@ -174,6 +175,7 @@ class Predictor:
         method: str = "auto",
         seed: int = 0,
         n_jobs: int | None = None,
+        executor: Executor | None = None,
     ) -> FloatingArray:
         """Scores of documents, (I, K): E[m] (rows sum to 1) or E[l]; for LN softmax(η) at the mode
         of η.
@@ -184,18 +186,25 @@ class Predictor:
             raise InvalidParameter(
                 f"method must be 'auto', 'fixed-point' or 'sampling'; got {method!r}"
             )
+        where: Any = {"exposure": exposure, "n_jobs": n_jobs, "executor": executor}
         if method == "sampling" or (method == "auto" and not self.has_fixed_point):
-            return self.sample_scores(X, exposure=exposure, seed=seed, n_jobs=n_jobs).mean
-        return self.fold_in(X, exposure=exposure, n_jobs=n_jobs).scores
+            return self.sample_scores(X, seed=seed, **where).mean
+        return self.fold_in(X, **where).scores
 
     def transform_leaves(
-        self, X: Any, *, exposure: Any = None, seed: int = 0, n_jobs: int | None = None
+        self,
+        X: Any,
+        *,
+        exposure: Any = None,
+        seed: int = 0,
+        n_jobs: int | None = None,
+        executor: Executor | None = None,
     ) -> FloatingArray:
         """Scores of the leaves of documents, (I, leaves): by the fixed point if there is one."""
+        where: Any = {"n_jobs": n_jobs, "executor": executor}
         if self.has_fixed_point:
-            observed = self.observe(X, exposure)
-            return self.leaves.fold_in(observed, n_jobs=n_jobs).scores
-        sampled = self.sample_scores(X, exposure=exposure, seed=seed, n_jobs=n_jobs)
+            return self.leaves.fold_in(self.observe(X, exposure), **where).scores
+        sampled = self.sample_scores(X, exposure=exposure, seed=seed, **where)
         assert sampled.leaves is not None
         return sampled.leaves
 
@@ -206,6 +215,7 @@ class Predictor:
         exposure: Any = None,
         combinatoric: bool = False,
         n_jobs: int | None = None,
+        executor: Executor | None = None,
     ) -> FloatArray:
         """Lower bound on log p(w | Θ) of each document, BJ06 (16) or (19).
 
@@ -213,8 +223,9 @@ class Predictor:
         """
         self.model.scores.capabilities.require("bound", self.model.key)
         observed = self.observe(X, exposure)
-        threads = LocalExecutor.from_jobs(n_jobs).n_threads
-        value = fold_in(self.model, observed, self.weights(n_threads=threads), threads).bound
+        workers = resolve_executor(n_jobs, executor)
+        weights = self.weights(n_threads=workers.n_threads)
+        value = fold_in(self.model, observed, weights, workers).bound
         return value + observed.counts.log_combinatoric() if combinatoric else value
 
     def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
@@ -245,9 +256,11 @@ class Predictor:
         method: str = "auto",
         seed: int = 0,
         n_jobs: int | None = None,
+        executor: Executor | None = None,
     ) -> FloatArray:
         """p(word | document) for these words alone, (I, words): Σ_k m_k θ_jk with the documents'
         shares m. Words are names or numbers of features; within each block they sum to 1."""
         chosen = feature_numbers(self.features, words)
-        how: Any = {"exposure": exposure, "method": method, "seed": seed, "n_jobs": n_jobs}
-        return word_probability(self.transform(X, **how), self.Theta, chosen)
+        how: Any = {"exposure": exposure, "method": method, "seed": seed}
+        scores = self.transform(X, **how, n_jobs=n_jobs, executor=executor)
+        return word_probability(scores, self.Theta, chosen)

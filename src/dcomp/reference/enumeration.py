@@ -87,8 +87,7 @@ def chi_square_p(observed: FloatArray, expected: FloatArray) -> float:
 
 def token_order(sampler: Any, observed: Observations) -> IntArray:
     """For each token of a native sampler's order, its place in that of `Tokens`."""
-    entry = np.empty(sampler.n_tokens, dtype=np.int64)
-    sampler.entries(entry)
+    entry = sampler.entries()
     starts = np.r_[0, np.cumsum(observed.counts.data)[:-1]]
     used = np.zeros(len(starts), dtype=np.int64)
     order = np.empty(len(entry), dtype=np.int64)

@@ -140,15 +140,15 @@ class NativeChain:
         state = algorithm.init(whole, self.observed, int(rng.integers(2**31)))
         if state.z is None:
             c, n = (x.reshape(-1, self.shape[2]).astype(np.int32) for x in (draw.c, draw.n))
-            self.state = replace(state, c=c, n=n)
+            self.state = state.changed(c=c, n=n)
         else:
             z = token_components(algorithm.sampler(whole, self.observed), self.observed, draw, rng)
-            self.state = replace(state, z=z, cache=None)
+            self.state = state.changed(z=z)
 
     def sweep(self) -> Tables:
         """c and n after one more step of the algorithm."""
         self.state, _ = self.algorithm.step(self.observed, self.state, self.executor)
-        whole = self.algorithm.finish(self.observed, self.state)
+        whole = self.algorithm.finish(self.observed, self.state, self.executor)
         return whole.c.reshape(self.shape), whole.n.reshape(self.shape)
 
 
@@ -162,13 +162,11 @@ def token_components(
 ) -> npt.NDArray[np.uint16]:
     """z in the native order of tokens. The tokens of one entry are shuffled: the model does not
     know their order, while the sampler visits one before the other."""
-    data = observed.counts.data
     split = draw.v.reshape(-1, draw.v.shape[-1])
     split = split[split.sum(axis=1) > 0]  # entries in CSR order
     entry, component = np.repeat(np.indices(split.shape).reshape(2, -1), split.ravel(), axis=1)
     shuffled = component[np.lexsort((rng.random(len(entry)), entry))]
-    place = np.empty(int(data.sum()), dtype=np.int64)
-    sampler.entries(place)
+    place = sampler.entries()
     z = np.empty(len(place), dtype=np.uint16)
     z[np.argsort(place, kind="stable")] = shuffled
     return z

@@ -86,8 +86,9 @@ class Fit:
 
     @property
     def is_approximate(self) -> bool:
-        """Whether the sampler worked on briefly stale totals (parallel collapsed Gibbs)."""
-        return not self.algorithm.is_exact(self.provenance.n_tokens)
+        """Whether the sampler worked on counts that were briefly stale: totals of a large corpus,
+        and in several parts all counts of the others (collapsed Gibbs)."""
+        return not self.algorithm.is_exact(self.provenance.n_tokens, len(self.state.firsts))
 
     @property
     def draws(self) -> Draws:
@@ -172,7 +173,8 @@ class Fit:
                     "no assignments are among the kept draws: fit with draws_of='assignments'"
                 )
             return Assignments.build(counts, self.draws.assignments)
-        z = algorithm.in_entry_order(self.model, Observations(counts), self.state.z)
+        observed = Observations(counts.cut_at(self.state.firsts))
+        z = algorithm.in_entry_order(self.model, observed, self.state.z)
         if self.model.leaf_model is None:
             return Assignments.build(counts, z)
         return leaves.pair_assignments(self.model, counts, z)

@@ -11,7 +11,7 @@ import numpy as np
 from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.executors import LocalExecutor
+from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, RelativeChange, Run, run
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import INTERRUPTED, Callback
@@ -33,6 +33,7 @@ def fit(
     tol: float = 1e-4,
     n_chains: int = 1,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
     seed: int = 0,
     callbacks: Sequence[Callback] = (),
     draw_budget: int | str | None = DRAW_BUDGET,
@@ -41,7 +42,9 @@ def fit(
     """Fit a model to counts; `resume` goes on from an earlier fit of the same counts.
 
     Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
-    included. `draw_budget` ("2 GiB", bytes, or None for no limit) is what those may take.
+    included, and in the parts that the corpus was cut into. `draw_budget` ("2 GiB", bytes, or None
+    for no limit) is what those may take. `executor` says where the parts are worked on, in place of
+    `n_jobs` threads here.
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -51,6 +54,7 @@ def fit(
     counts = as_counts(counts)
     if resume is not None:
         algorithm, seed = resume.algorithm, resume.seed
+        counts = _cut_alike(counts, resume)
         if exposure is None:
             rule = resume.exposure_rule
             exposure = resume.exposure if rule is None else rule
@@ -67,7 +71,7 @@ def fit(
             model,
             algorithm,
             observed,
-            LocalExecutor.from_jobs(n_jobs),
+            resolve_executor(n_jobs, executor),
             seed=chain_seed,
             max_iter=max_iter,
             stopping=RelativeChange(tol),
@@ -86,12 +90,12 @@ def fit(
     traces = tuple(Trace(run.history) for _, run in outcomes)
     pieces = [list(run.state.draws) for _, run in outcomes]
     chain_seed, outcome = outcomes[best]
-    outcome = replace(outcome, state=replace(outcome.state, draws=()))
+    outcome = replace(outcome, state=outcome.state.changed(draws=()))
     outcomes.clear()  # `gather` lets go of each piece as it is copied
     kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
     draws = () if kept is None else kept.of_chain(kept.best)
     return Fit(
-        replace(outcome.state, draws=draws),
+        outcome.state.changed(draws=draws),
         algorithm,
         Trace(outcome.history),
         outcome.reason,
@@ -105,6 +109,18 @@ def fit(
         kept,
         tuple(endings[: len(traces)]),  # an interrupt may have come between a chain's two
     )
+
+
+def _cut_alike(counts: Counts, resume: Fit) -> Counts:
+    """The counts in the parts of an earlier fit: a sampler's tokens are in an order of their own
+    within each."""
+    firsts = resume.state.firsts
+    if counts.firsts not in ((0,), firsts):
+        raise InvalidParameter(
+            f"a fit goes on in the parts it was begun with, {len(firsts)}; these counts are in "
+            f"{len(counts.firsts)}, cut in other places: give them uncut"
+        )
+    return counts.cut_at(firsts) if firsts[-1] < counts.n_docs else counts
 
 
 def _earlier_run(resume: Fit, provenance: Provenance, n_chains: int, max_iter: int) -> Run:
@@ -179,4 +195,4 @@ def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[i
 
 def _in_place(run: Run, best: Run) -> Run:
     """The run with the best one's state, but for its own draws."""
-    return replace(run, state=replace(best.state, draws=run.state.draws))
+    return replace(run, state=best.state.changed(draws=run.state.draws))

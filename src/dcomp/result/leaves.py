@@ -12,8 +12,9 @@ import numpy.typing as npt
 from dcomp.data import Counts
 from dcomp.errors import UnsupportedCombination
 from dcomp.inference import State
-from dcomp.inference.base import FloatingArray, Recorded
+from dcomp.inference.base import FloatingArray
 from dcomp.inference.pairs import PairCounts
+from dcomp.inference.state import Recorded
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result.tables import Assignments
 
@@ -60,12 +61,13 @@ def as_leaves(fit: Fit) -> Fit:
     """The fit as one of flat components, its leaves."""
     model = of_leaves(fit, "leaves")
     model.scores.capabilities.require("flat_leaves", model.key)
-    c = read_only(_pair_counts(fit).leaf_counts.astype(np.float32))
+    words: Any = _pair_counts(fit).leaf_counts
+    c = read_only(words.astype(np.float32))
     has_zeros = model.leaf_model.scores.slots.zeros
     zeros = (c == 0).astype(np.float32) if has_zeros else None
     recorded = Recorded(fit.leaf_Theta, c, zeros, 1)
     n = read_only(fit.leaf_Theta * c.sum(axis=0))
-    state = State(model.leaf_model, c, n, fit.n_sweeps, fit.seed, recorded=recorded)
+    state = State.whole(model.leaf_model, c, n, fit.n_sweeps, fit.seed, recorded=recorded)
     return replace(fit, state=state, kept=None)
 
 

@@ -22,7 +22,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
@@ -48,7 +48,7 @@ FORMAT, VERSION = "dcomp-fit", 4
 MANIFEST, NAMES, SEAL = "manifest.json", "names.json", "seal"
 _TEXT_LIMIT = 1 << 30  # bytes of a JSON member
 _MOST_AXES = {"draws": 4}  # of an array, by its folder; 2 elsewhere
-_KNOWN_NEEDS: frozenset[str] = frozenset()
+_KNOWN_NEEDS = frozenset({"parts"})
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -124,13 +124,14 @@ def _describe(fit: Fit) -> tuple[dict[str, Any], Arrays]:
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "needs": [],
+        "needs": ["parts"] if len(fit.state.firsts) > 1 else [],
         "model": model,
         "algorithm": fit.algorithm.stored(),
         "state": {
             "sweep": fit.state.sweep,
             "seed": fit.seed,
             "recorded": 0 if recorded is None else recorded.count,
+            **({"parts": fit.state.firsts} if len(fit.state.firsts) > 1 else {}),
         },
         "reason": fit.reason,
         "exposure_rule": fit.exposure_rule,
@@ -216,7 +217,7 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
 
 
 def _with_draws(state: State, kept: Draws | None) -> State:
-    return state if kept is None else replace(state, draws=kept.of_chain(kept.best))
+    return state if kept is None else state.changed(draws=kept.of_chain(kept.best))
 
 
 def _contents(archive: zipfile.ZipFile, source: Path) -> tuple[Any, Any, Arrays]:

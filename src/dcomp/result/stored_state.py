@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
+from dcomp.data.counts import cuts
 from dcomp.errors import InvalidFile
 from dcomp.inference import Algorithm, Info, State
-from dcomp.inference.base import Carried, Recorded
+from dcomp.inference.state import Carried, Recorded
 from dcomp.models import MODELS, DirichletLoadings, Model
 from dcomp.result.trace import Trace
 
@@ -88,7 +89,11 @@ def read_state(
         raise ValueError("the tokens are not those of the documents")
     carried = _carried(folders.get("carried", {}), model, algorithm, c, n)
     recorded = _recorded(int(entry["recorded"]), folders, model, c, n)
-    return State(model, c, n, int(entry["sweep"]), int(entry["seed"]), z, recorded, (), carried)
+    firsts = tuple(int(first) for first in entry.get("parts", (0,)))
+    if not cuts(firsts, len(c)):
+        raise ValueError(f"parts must begin with document 0 and ascend; found {firsts}")
+    where = (int(entry["sweep"]), int(entry["seed"]))
+    return State.whole(model, c, n, *where, z, recorded, (), carried, firsts)
 
 
 def _carried(

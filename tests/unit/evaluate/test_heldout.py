@@ -62,7 +62,7 @@ def test_the_first_part_was_watched_for_its_share_of_the_exposure(split, fractio
     train, test = split
     beta = np.array([0.05, 0.5, 4.0])
     fitted = dcomp.fit(train, GammaPoisson.build(3, alpha=0.5, beta=0.05), max_iter=40, tol=0)
-    fitted = replace(fitted, state=replace(fitted.state, model=fitted.model.with_scores(beta=beta)))
+    fitted = replace(fitted, state=fitted.state.changed(model=fitted.model.with_scores(beta=beta)))
     e = np.linspace(0.5, 3.0, test.n_docs)
     result = completion(fitted, test, exposure=e, fraction=fraction, seed=4)
     first, second = halves(test, fraction, seed=4)

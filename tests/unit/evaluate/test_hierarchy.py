@@ -33,7 +33,7 @@ class Read:
         node_of = [0, 1, 2, 3, 4, 5, 6]  # the, ball, goal, bat, vote, law, tax
         c, n = np.zeros((120, 7), np.int32), np.zeros((7, 7), np.int32)
         c[:, node_of], n[range(7), node_of] = W, W.sum(axis=0)
-        self.fit = replace(fit, state=replace(fit.state, c=c, n=n))
+        self.fit = replace(fit, state=fit.state.changed(c=c, n=n))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_nodes_have_their_numbers(read):
 def test_children_of_another_do_not_fit(read):
     """The same words with two leaves exchanged between the branches."""
     moved = [0, 1, 2, 5, 4, 3, 6]
-    state = replace(read.fit.state, c=read.fit.state.c[:, moved], n=read.fit.state.n[:, moved])
+    state = read.fit.state.changed(c=read.fit.state.c[:, moved], n=read.fit.state.n[:, moved])
     hierarchy = Hierarchy.from_fit(replace(read.fit, state=state), read.counts, n=1)
     assert [hierarchy.nodes[k].fits for k in (2, 3, 5, 6)] == [True, False, False, True]
     assert hierarchy.fitting == 0.5

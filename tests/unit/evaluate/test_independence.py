@@ -14,7 +14,7 @@ from dcomp.evaluate.independence import BoxSummary
 
 
 def with_words(fit, words):
-    return replace(fit, state=replace(fit.state, c=np.asarray(words, dtype=np.float64)))
+    return replace(fit, state=fit.state.changed(c=np.asarray(words, dtype=np.float64)))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ def fit_with(key, Theta, **priors):
     """A fit whose loadings and priors are these: n is so large that γ says nothing."""
     X = np.random.default_rng(0).poisson(2.0, (20, 3))
     fit = dcomp.fit(X, MODELS[key].build(2, **priors), tol=1e-2)
-    state = replace(fit.state, n=1e7 * Theta, model=MODELS[key].build(2, **priors))
+    state = fit.state.changed(n=1e7 * Theta, model=MODELS[key].build(2, **priors))
     return replace(fit, state=state)
 
 

@@ -39,7 +39,7 @@ def end(corpus, key, n_sweeps=40, threads=2, K=6, **options):
     state = algorithm.init(model, observed, 3)
     for _ in range(n_sweeps):
         state, info = algorithm.step(observed, state, LocalExecutor(threads))
-    return algorithm.finish(observed, state), info
+    return algorithm.finish(observed, state, LocalExecutor(1)), info
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,13 @@ def test_same_for_any_number_of_threads(corpus, sparse):
 
 def test_a_lost_cache_is_rebuilt(corpus):
     """A state without its native counts, as after a load, goes on bit for bit."""
-    from dataclasses import replace
 
     observed = Observations.build(corpus)
     model = MODELS["DM"].build(6, alpha=0.2, gamma=0.05)
     algorithm, executor = CollapsedGibbs(burn_in=10**6), LocalExecutor(2)
     state = algorithm.init(model, observed, 3)
     state, _ = algorithm.step(observed, state, executor)
-    bare = replace(state, cache=None)
+    bare = state.changed()
     forgotten, _ = algorithm.step(observed, bare, executor)
     straight, _ = algorithm.step(observed, state, executor)
     again, _ = algorithm.step(observed, state, executor)  # the cache is now ahead of this state

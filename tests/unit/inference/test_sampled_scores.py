@@ -10,6 +10,7 @@ import pytest
 import dcomp
 from dcomp import registry
 from dcomp.data import Counts
+from dcomp.executors import LocalExecutor
 from dcomp.inference import MeanField
 from dcomp.inference.mean_field import Weights, fold_in
 from dcomp.inference.sampled_scores import sample_scores
@@ -44,7 +45,13 @@ def test_the_mean_is_the_exact_one(key):
     exposure = None if not MODELS[key].has_exposure else [0.5, 2.0, 1.0, 3.0]
     observed = Observations.build(Counts.from_matrix(W), exposure)
     sampled = sample_scores(
-        model, observed, Weights.of_loadings(Theta), 2, n_draws=20_000, burn_in=50, keep_draws=True
+        model,
+        observed,
+        Weights.of_loadings(Theta),
+        LocalExecutor(2),
+        n_draws=20_000,
+        burn_in=50,
+        keep_draws=True,
     )
     for i in range(4):
         expected = exact_mean(model, W[i], observed.total_exposure[i : i + 1])
@@ -64,9 +71,9 @@ def test_mean_field_is_overconfident():
     nearly = np.array([[0.35, 0.3], [0.33, 0.33], [0.32, 0.37]])
     observed = Observations.build(Counts.from_matrix([[40, 40, 40]]))
     weights = Weights.of_loadings(nearly)
-    a = 1.0 + fold_in(model, observed, weights, 1).c[0].astype(float)
+    a = 1.0 + fold_in(model, observed, weights, LocalExecutor(1)).c[0].astype(float)
     mean_field_sd = np.sqrt(a[0] * a[1] / a.sum() ** 2 / (a.sum() + 1))
-    sampled = sample_scores(model, observed, weights, 1, n_draws=4000, burn_in=200)
+    sampled = sample_scores(model, observed, weights, LocalExecutor(1), n_draws=4000, burn_in=200)
     assert sampled.sd[0, 0] > 4 * mean_field_sd
 
 

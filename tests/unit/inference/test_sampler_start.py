@@ -57,7 +57,9 @@ def test_a_mean_field_start_is_near_a_mode(planted, key, algorithm):
 def test_a_mean_field_start_does_not_depend_on_threads(planted, algorithm):
     observed, sampler = Observations.build(planted), algorithm(start="mean-field")
     states = [
-        sampler.finish(observed, sampler.init(model_of("GP"), observed, 3, LocalExecutor(n)))
+        sampler.finish(
+            observed, sampler.init(model_of("GP"), observed, 3, LocalExecutor(n)), LocalExecutor(n)
+        )
         for n in (1, 3)
     ]
     np.testing.assert_array_equal(states[0].c, states[1].c)
@@ -194,7 +196,7 @@ def test_a_documents_tokens_begin_alike_whatever_follows_it(planted, name, key):
     algorithm, found = ALGORITHMS[name](), []
     for last in (300, 100):
         observed = Observations.build(planted.rows(slice(0, last)))
-        state = algorithm.finish(observed, algorithm.init(model, observed, seed=4))
+        state = algorithm.finish(observed, algorithm.init(model, observed, 4), LocalExecutor(1))
         found.append(state.c[:100])
     assert np.array_equal(*found)
     words = found[0].sum(axis=0) / found[0].sum()

@@ -33,6 +33,7 @@ from dcomp.models.learning import (
     solve_shape,
 )
 from dcomp.models.structure_rows import DirichletRows, StickRows
+from dcomp.models.sums import Tallies
 
 CHAIN = Structure.from_parents([3, 3, 4, 4, -1])  # ((0, 1), 2): two internal nodes, 3 and 4
 
@@ -54,7 +55,7 @@ def test_stopping_and_going_on_are_learned_apart():
     S[:, 1] = reach - S[:, 3] - S[:, 0]
     rows = StickRows.build(CHAIN, 2.0, per_document=True, learn_psi=True)
     for _ in range(200):
-        rows, limits = rows.learn(S)
+        rows, limits = rows.learn(rows.seen(S))
     for node, pair in true.items():
         np.testing.assert_allclose(rows.psi[node], pair, rtol=0.15)
     assert (rows.psi[CHAIN.is_leaf] == 1).all()
@@ -126,7 +127,10 @@ def test_what_is_given_is_not_learned_from_counts(key):
     observed = Observations.build(Counts.from_matrix(np.ones((3, 1), int)))
     c = np.array([[5, 0], [0, 6], [4, 1]])
     model = MODELS[key].build(2)
-    assert model.scores.learn_from_counts(c, observed.total_exposure) == (model.scores, ())
+    assert model.scores.learn_from_counts(model.scores.counts_seen(c, observed.total_exposure)) == (
+        model.scores,
+        (),
+    )
 
 
 def test_gamma_is_learned_only_where_it_is_not_given():
@@ -153,7 +157,9 @@ def test_one_step_from_counts_by_hand(learn_rho):
         1, alpha=alpha, beta=beta, rho=rho, learn_alpha=True, learn_beta=True, learn_rho=learn_rho
     )
     observed = Observations.build(Counts.from_matrix(np.ones((4, 1), int)), e)
-    scores, _ = model.scores.learn_from_counts(c[:, None], observed.total_exposure)
+    scores, _ = model.scores.learn_from_counts(
+        model.scores.counts_seen(c[:, None], observed.total_exposure)
+    )
     assert float(scores.alpha[0] / scores.beta[0]) == pytest.approx(mean, rel=1e-9)
     assert digamma(scores.alpha[0]) - np.log(scores.beta[0]) == pytest.approx(mean_log, rel=1e-9)
     assert scores.rho[0] == pytest.approx(1 - u.mean() if learn_rho else rho, rel=1e-12)
@@ -164,7 +170,7 @@ def test_one_component_or_feature_leaves_nothing_to_learn():
     one, blocks = np.array([0.3]), np.arange(2, dtype=np.int32)
     for value, limit in (
         dirichlet_alpha(one, np.array([-0.5])),
-        polya_alpha(one, np.array([[5], [2]])),
+        polya_alpha(one, Tallies.build(np.array([[5], [2]]))),
         polya_gamma(0.3, np.array([[5, 1], [2, 0]]), blocks),  # two blocks of one feature
         polya_gamma(0.3, np.zeros((2, 2), int), np.zeros(2, np.int32)),
     ):
@@ -172,7 +178,7 @@ def test_one_component_or_feature_leaves_nothing_to_learn():
         assert not limit
     options = {"per_document": True, "learn_psi": True}
     rows = DirichletRows.build(Structure.from_parents([-1, -1]), 0.3, **options)
-    learned, limits = rows.learn(np.array([[5, 2], [1, 0]]))
+    learned, limits = rows.learn(rows.seen(np.array([[5, 2], [1, 0]])))
     assert learned.psi.tolist() == [0.3, 0.3]
     assert limits == ()
 
@@ -181,10 +187,10 @@ def test_what_has_no_maximum_stops_at_a_limit_and_says_so():
     """Equal shares send α and γ up without end (slowly: from near the limit), a component without
     words sends its α to 0."""
     equal, absent = np.full((50, 2), 500), np.array([[5, 1, 0], [2, 7, 0], [9, 0, 0]])
-    alpha, at_limit = polya_alpha(np.full(2, 999.0), equal, n_steps=50)
+    alpha, at_limit = polya_alpha(np.full(2, 999.0), Tallies.build(equal), n_steps=50)
     assert at_limit
     assert (alpha == 1e3).all()
-    alpha, at_limit = polya_alpha(np.ones(3), absent, n_steps=200)
+    alpha, at_limit = polya_alpha(np.ones(3), Tallies.build(absent), n_steps=200)
     assert at_limit
     assert alpha[2] == 1e-4 < alpha[:2].min()
     alpha, at_limit = dirichlet_alpha(np.ones(2), np.log([0.5, 0.5]) - 1e-6, n_steps=200)
@@ -198,11 +204,11 @@ def test_what_has_no_maximum_stops_at_a_limit_and_says_so():
     assert polya_gamma(1.0, single, one_block, n_steps=2000) == (1e-5, True)
     options = {"per_document": True, "learn_psi": True}
     rows = DirichletRows.build(Structure.from_parents([2, 2, -1]), 999.9, **options)
-    learned, limits = rows.learn(np.tile([500, 500, 0, 0], (50, 1)))
+    learned, limits = rows.learn(rows.seen(np.tile([500, 500, 0, 0], (50, 1))))
     assert limits == ("psi",)  # of the first leaf; the other has no words
     assert learned.psi[:2].tolist() == [1e3, 1e3]
     sticks = StickRows.build(Structure.from_parents([2, 2, -1]), 999.9, **options)
-    learned, limits = sticks.learn(np.tile([250, 250, 500], (50, 1)))
+    learned, limits = sticks.learn(sticks.seen(np.tile([250, 250, 500], (50, 1))))
     assert limits == ("psi",)
     assert learned.psi.tolist() == [[1, 1], [1, 1], [1e3, 1e3]]
 
@@ -212,8 +218,8 @@ def test_the_name_of_what_is_at_a_limit_is_told():
     observed = Observations.build(Counts.from_matrix(np.ones((3, 1), int)))
     c = np.array([[5, 1, 0], [2, 7, 0], [9, 0, 0]])
     dm = DirichletScores.build(3, 0.5, learn_alpha=True)
-    assert dm.learn_from_counts(c, observed.total_exposure)[1] == ("alpha",)
-    assert dm.learn_from_counts(c + 1, observed.total_exposure)[1] == ()
+    assert dm.learn_from_counts(dm.counts_seen(c, observed.total_exposure))[1] == ("alpha",)
+    assert dm.learn_from_counts(dm.counts_seen(c + 1, observed.total_exposure))[1] == ()
     far = np.array([-1e-4, -2e4, -2e4])
     assert dm.learn_from_moments(far, np.ones(3), 1)[1] == ("alpha",)
     free, single = DirichletLoadings(1e-5, learned=True), np.array([[50, 90, 20], [0, 0, 0]])
@@ -228,7 +234,7 @@ def test_a_component_that_is_never_there_keeps_rho_below_one():
     for _ in range(2000):
         if limits:
             break
-        scores, limits = scores.learn_from_counts(c, observed.total_exposure)
+        scores, limits = scores.learn_from_counts(scores.counts_seen(c, observed.total_exposure))
     assert limits == ("rho",)
     assert scores.rho[0] == 1 - 1e-6
     assert scores.rho[1] < 0.1

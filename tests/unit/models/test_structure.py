@@ -151,7 +151,7 @@ def test_learning_psi_never_lowers_the_likelihood(kind):
     values = []
     for _ in range(60):
         values.append(rows.log_moment(S).sum())
-        rows, _ = rows.learn(S)
+        rows, _ = rows.learn(rows.seen(S))
     assert (np.diff(values) > -1e-8).all()
     inner = ~DEEP.is_leaf
     learned = rows.psi[inner].ravel() if rows.by_node else rows.psi[:-1]  # leaf 3 has one node

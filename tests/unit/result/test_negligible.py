@@ -9,7 +9,7 @@ import pytest
 
 import dcomp
 from dcomp.cli.show import as_record, summary_lines
-from dcomp.inference.base import Recorded, State
+from dcomp.inference.state import Recorded, State
 from dcomp.models import MODELS
 from dcomp.result import NegligibleScores
 from dcomp.result import negligible as module
@@ -18,7 +18,7 @@ from dcomp.result import negligible as module
 def state(key, c, recorded=None, **priors):
     c = np.array(c)
     model = MODELS[key].build(c.shape[1], **priors)
-    return State(model, c, np.zeros((2, c.shape[1])), 1, recorded=recorded)
+    return State.whole(model, c, np.zeros((2, c.shape[1])), 1, recorded=recorded)
 
 
 def record(c, zeros, count):
@@ -148,7 +148,7 @@ def test_the_summary_says_it():
     recorded = {"share": 0.5, "below_words": 0.01, "zero": None}
     assert as_record(fit, 2)["negligible_scores"] == recorded
     # Where few are, nothing is recommended.
-    even = replace(fit, state=replace(fit.state, c=np.ones((2, 2))))
+    even = replace(fit, state=fit.state.changed(c=np.ones((2, 2))))
     assert "0 % of scores are negligible (under 0.01 expected words)" in summary_lines(even, X)
     model = dcomp.DCA(2, model="CGP", max_iter=20, verbose=0).fit(X)
     said = [line for line in summary_lines(model.fit_, X) if "negligible" in line]
