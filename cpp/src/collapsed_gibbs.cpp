@@ -209,6 +209,8 @@ double sweep_cells(const CollapseInput& input, const ScoreWeights& scores, const
 
 double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::uint16_t* z,
                       int n_threads) {
+  counts.c().sort(n_threads);
+  counts.n().sort(n_threads);
   if (counts.layout() == nullptr) {
     const PreparedWeights weights(input.prior, counts.cells().n_docs(), counts.padded());
     return sweep_cells(input, weights.view(), nullptr, counts, z, n_threads);

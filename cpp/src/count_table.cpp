@@ -1,8 +1,11 @@
 #include "dcomp/count_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <limits>
+
+#include "dcomp/parallel.hpp"
 
 namespace dcomp {
 
@@ -11,7 +14,53 @@ namespace {
 // Lists start and end on whole vectors, so that no two rows share one.
 constexpr std::int64_t kListStep = 16;
 
+constexpr std::int64_t kRowsPerTask = 256;
+
+// One list by number of component: through a set of bits where that is short, else by comparing.
+class ListSorter {
+ public:
+  explicit ListSorter(std::int64_t K)
+      : words_(static_cast<std::size_t>((K + 63) / 64), 0),
+        counts_(static_cast<std::size_t>(K), 0) {}
+
+  void sort(std::uint16_t* topic, std::int32_t* count, std::int64_t size) {
+    if (std::is_sorted(topic, topic + size)) return;
+    for (std::int64_t q = 0; q < size; ++q) counts_[topic[q]] = count[q];
+    if (static_cast<std::int64_t>(words_.size()) > 4 * size)
+      std::sort(topic, topic + size);
+    else
+      by_bits(topic, size);
+    for (std::int64_t q = 0; q < size; ++q) count[q] = counts_[topic[q]];
+  }
+
+ private:
+  void by_bits(std::uint16_t* topic, std::int64_t size) {
+    for (std::int64_t q = 0; q < size; ++q)
+      words_[topic[q] / 64] |= std::uint64_t{1} << topic[q] % 64;
+    for (std::size_t word = 0; word < words_.size(); ++word) {
+      for (std::uint64_t bits = words_[word]; bits != 0; bits &= bits - 1)
+        *topic++ = static_cast<std::uint16_t>(64 * word + std::countr_zero(bits));
+      words_[word] = 0;
+    }
+  }
+
+  std::vector<std::uint64_t> words_;
+  std::vector<std::int32_t> counts_;
+};
+
 }  // namespace
+
+void CountTable::sort(int n_threads) {
+  if (form_ != CountForm::lists) return;
+  std::vector<ListSorter> sorters(static_cast<std::size_t>(n_threads), ListSorter(K_));
+  parallel_for(n_threads, (n_rows_ + kRowsPerTask - 1) / kRowsPerTask,
+               [&](std::int64_t task, int worker) {
+                 const std::int64_t first = task * kRowsPerTask;
+                 for (std::int64_t i = first; i < std::min(first + kRowsPerTask, n_rows_); ++i)
+                   sorters[static_cast<std::size_t>(worker)].sort(
+                       topic_.data() + start_[i], count_.data() + start_[i], size_[i]);
+               });
+}
 
 CountTable::CountTable(const std::vector<std::int64_t>& totals, std::int64_t K, std::int64_t padded,
                        CountForm form)

@@ -10,8 +10,8 @@
 
 namespace dcomp {
 
-// For each row the components in use with their counts, in no order. Places of a row past its size,
-// up to a whole number of vectors, hold a valid component and the count 0.
+// For each row the components in use with their counts, in no order but after `sort`. Places of a
+// row past its size, up to a whole number of vectors, hold a valid component and the count 0.
 struct ComponentLists {
   const std::int64_t* start = nullptr;
   std::int32_t* size = nullptr;
@@ -61,6 +61,10 @@ class CountTable {
   // keeps the order that it has, and what is new in it comes last by number: to load the counts
   // that it holds changes nothing, not even the order in which a sweep adds up.
   void load(const Rows<const std::int32_t>& counts, const std::int32_t* place);
+
+  // Lists by number of component, so that what a sweep draws follows from the counts alone and not
+  // from the sweeps that led to them. Nothing for other forms.
+  void sort(int n_threads);
 
   CountView view() const;
   CountForm form() const { return form_; }

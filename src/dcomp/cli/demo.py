@@ -72,7 +72,7 @@ def demo(
 
 
 def _components(out: Console, fitted: Fit) -> None:
-    from dcomp.cli.show import component_table, n_components
+    from dcomp.cli.show import component_table, how_approximate, n_components
 
     packages = np.array([name.partition(".")[0] for name in fitted.doc_ids or ()])
     words = fitted.expected_counts.astype(np.float64)
@@ -85,7 +85,7 @@ def _components(out: Console, fitted: Fit) -> None:
     out.print(
         f"{fitted.model.key}, {n_components(fitted)}, {fitted.algorithm.name}: "
         f"{fitted.n_sweeps} sweeps in {seconds:.1f} s, {fitted.reason}"
-        + (" (approximate: parallel token sampling)" if fitted.is_approximate else "")
+        + (f" (approximate: {how_approximate(fitted)})" if fitted.is_approximate else "")
     )
     out.print(component_table(fitted, 8, shares))
     _prior(out, fitted)

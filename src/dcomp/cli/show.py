@@ -138,8 +138,16 @@ def _sampling(fit: Fit) -> list[str]:
     if fit.kept is not None:
         lines.append(f"kept: {fit.kept.summary}")
     if fit.is_approximate:
-        lines.append("approximate: parallel token sampling")
+        lines.append(f"approximate: {how_approximate(fit)}")
     return lines
+
+
+def how_approximate(fit: Fit) -> str:
+    """Why a sampler's sweeps are, in a few words."""
+    n_parts = len(fit.state.firsts)
+    if n_parts == 1:
+        return "parallel token sampling"
+    return f"{n_parts} parts, each with the counts that the others had a sweep ago"
 
 
 def _draws(fit: Fit) -> dict[str, Any] | None:
@@ -208,6 +216,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "converged": None if fit.algorithm.samples else fit.converged,
         "recorded_sweeps": recorded_sweeps(fit) if fit.algorithm.samples else None,
         "approximate": fit.is_approximate,
+        "parts": len(fit.state.firsts),
         "draws": _draws(fit),
         "chains": chain_levels(fit),
         "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
