@@ -101,6 +101,10 @@ class StructuredSampler : public TokenSampler {
     require(!Theta || (static_cast<std::int64_t>(Theta->shape(0)) == cells_->n_features() &&
                        static_cast<std::int64_t>(Theta->shape(1)) == at.padded_nodes),
             "Theta must be (n_features, padded nodes)");
+    require(
+        !Theta || !counts_->shares_rows(),
+        "with Theta given every document is on its own, and the rows must be, too: fixed, or of "
+        "each document; got rows that all documents share");
     const StructuredInput input{gamma.data(),
                                 leaves,
                                 pair ? pair->data() : nullptr,

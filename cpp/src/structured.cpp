@@ -1,6 +1,7 @@
 #include "dcomp/structured.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/parallel.hpp"
@@ -11,6 +12,7 @@ namespace dcomp {
 namespace {
 
 constexpr std::int64_t kRowsPerTask = 256;
+constexpr std::int64_t kDocumentsPerTask = 32;
 constexpr std::size_t kVector = kCacheLine / sizeof(float);  // numbers in the widest one
 
 // The prior of the rows in the places of the layout.
@@ -59,6 +61,91 @@ class Workspace {
  private:
   std::size_t nodes_;
   AlignedVector<float> uniforms_, phi_, score_, per_, go_, part_;
+};
+
+// What all walks of a sweep share.
+class PreparedSweep {
+ public:
+  PreparedSweep(const StructuredInput& input, StructuredCounts& counts)
+      : input_(input),
+        counts_(counts),
+        rows_(input, counts.layout()),
+        scores_(input.prior, counts.cells().n_docs(), counts.layout().view().padded_leaves),
+        gamma_total_(static_cast<std::size_t>(counts.n_blocks()), 0.0) {
+    for (std::int64_t j = 0; j < counts.cells().n_features(); ++j)
+      gamma_total_[static_cast<std::size_t>(counts.block()[j])] += input.gamma[j];
+  }
+  // With these in place of the corpus's own totals and rows.
+  StructuredPass pass(std::int32_t* total, std::int32_t* S) const {
+    return {&counts_.layout().view(),
+            rows_.view(),
+            counts_.cells().document(),
+            counts_.code(),
+            counts_.C(),
+            S,
+            counts_.n_rows() == 1 ? 0 : counts_.row_width(),
+            counts_.n(),
+            total,
+            input_.gamma,
+            gamma_total_.data(),
+            counts_.block().data(),
+            scores_.view(),
+            input_.Theta};
+  }
+  auto kernel() const {
+    const RowKind kind = counts_.layout().view().kind;
+    return instruction_set().collapse_structured.run[static_cast<int>(kind)];
+  }
+
+ private:
+  const StructuredInput& input_;
+  StructuredCounts& counts_;
+  PreparedRows rows_;
+  PreparedWeights scores_;
+  std::vector<double> gamma_total_;
+};
+
+// Documents one by one: the tokens of each are brought together, walked, and put back.
+class DocumentWalk {
+ public:
+  DocumentWalk(const PreparedSweep& sweep, StructuredCounts& counts)
+      : tokens_(counts.by_document()),
+        sweep_(sweep),
+        to_(counts.code()),
+        pass_(sweep.pass(counts.total(), counts.S())),
+        workspace_(*pass_.structure),
+        code_(static_cast<std::size_t>(tokens_.longest())),
+        document_(code_.size()) {}
+
+  // Returns the sum of log p(word | all the rest).
+  double walk(std::int64_t i, const Stream& rng) {
+    const std::int64_t length = tokens_.end(i) - tokens_.begin(i);
+    const std::int64_t* token = tokens_.token() + tokens_.begin(i);
+    const std::int32_t* feature = tokens_.feature() + tokens_.begin(i);
+    runs_.clear();
+    for (std::int64_t t = 0; t < length; ++t) {
+      code_[static_cast<std::size_t>(t)] = to_[token[t]];
+      if (t == 0 || feature[t] != feature[t - 1]) runs_.push_back({feature[t], t, t});
+      runs_.back().end = t + 1;
+    }
+    std::fill_n(document_.begin(), length, static_cast<std::int32_t>(i));
+    pass_.document = document_.data();
+    pass_.code = code_.data();
+    StructuredCell work{pass_, runs_.data(), runs_.data() + runs_.size(), rng,
+                        workspace_.scratch()};
+    sweep_.kernel()(work);
+    for (std::int64_t t = 0; t < length; ++t) to_[token[t]] = code_[static_cast<std::size_t>(t)];
+    return work.log_words;
+  }
+
+ private:
+  const DocumentTokens& tokens_;
+  const PreparedSweep& sweep_;
+  std::int32_t* to_;
+  StructuredPass pass_;
+  Workspace workspace_;
+  std::vector<std::int32_t> code_, document_;
+  std::vector<TokenCells::Run> runs_;
 };
 
 // Tokens of a node of sticks, or else of a code, in all counts of a row that they are part of.
@@ -224,6 +311,11 @@ StructuredCounts::StructuredCounts(const TokenCells& cells, const std::int32_t* 
       n_(static_cast<std::size_t>(cells.n_features() * layout.view().padded_nodes)),
       total_(static_cast<std::size_t>(n_blocks * layout.view().padded_nodes)) {}
 
+const DocumentTokens& StructuredCounts::by_document() {
+  if (!by_document_) by_document_ = std::make_unique<DocumentTokens>(cells_);
+  return *by_document_;
+}
+
 void StructuredCounts::count(const std::uint16_t* z) {
   const StructureView& at = layout_.view();
   for (auto* table : {&C_, &S_, &n_, &total_}) std::fill(table->begin(), table->end(), 0);
@@ -291,24 +383,38 @@ void StructuredCounts::add_nodes(float* out) const {
     out[cells_.document()[t] * at.H + at.node[code_[t]]] += 1.0F;
 }
 
-double structured_sweep(const StructuredInput& input, StructuredCounts& counts, int n_threads) {
+namespace {
+
+double sweep_documents(const StructuredInput& input, StructuredCounts& counts, int n_threads) {
+  const TokenCells& cells = counts.cells();
+  const PreparedSweep prepared(input, counts);
+  std::vector<DocumentWalk> walks;
+  for (int worker = 0; worker < n_threads; ++worker) walks.emplace_back(prepared, counts);
+  return sum_over_tasks(
+      cells.n_docs(), kDocumentsPerTask, n_threads,
+      [&](std::int64_t first, std::int64_t last, int worker) {
+        double sum = 0;
+        for (std::int64_t i = first; i < last; ++i)
+          sum += walks[static_cast<std::size_t>(worker)].walk(
+              i, Stream(input.seed, Purpose::given_loadings, input.sweep, cells.document_unit(i)));
+        return sum;
+      });
+}
+
+double sweep_cells(const StructuredInput& input, StructuredCounts& counts, int n_threads) {
   const TokenCells& cells = counts.cells();
   const StructureView& at = counts.layout().view();
-  const PreparedRows rows(input, counts.layout());
-  const PreparedWeights scores(input.prior, cells.n_docs(), at.padded_leaves);
+  const PreparedSweep prepared(input, counts);
   const int P = cells.n_parts();
-  const bool own_rows = counts.n_rows() == 1 && at.kind != RowKind::fixed;
+  const bool own_rows = counts.shares_rows();
   const std::int64_t of_features = counts.n_blocks() * at.padded_nodes;
   const std::int64_t of_rows = own_rows ? counts.row_width() : 0, size = of_features + of_rows;
-  std::vector<double> gamma_total(static_cast<std::size_t>(counts.n_blocks()), 0.0);
-  for (std::int64_t j = 0; j < cells.n_features(); ++j)
-    gamma_total[static_cast<std::size_t>(counts.block()[j])] += input.gamma[j];
   // Each cell of a round has its own copy of what the corpus shares: stale by what the others do.
   AlignedVector<std::int32_t> own(static_cast<std::size_t>(P > 1 ? P * size : 0));
   std::vector<Workspace> workspaces;
   for (int p = 0; p < P; ++p) workspaces.emplace_back(at);
   std::vector<double> log_words(static_cast<std::size_t>(P * P), 0.0);
-  const auto kernel = instruction_set().collapse_structured.run[static_cast<int>(at.kind)];
+  const auto kernel = prepared.kernel();
 
   for (int round = 0; round < P; ++round) {
     parallel_for(n_threads, P, [&](std::int64_t part, int) {
@@ -319,21 +425,7 @@ double structured_sweep(const StructuredInput& input, StructuredCounts& counts, 
         std::copy_n(counts.total(), of_features, total);
         if (own_rows) S = std::copy_n(counts.S(), of_rows, total + of_features) - of_rows;
       }
-      const StructuredPass pass{&at,
-                                rows.view(),
-                                cells.document(),
-                                counts.code(),
-                                counts.C(),
-                                S,
-                                counts.n_rows() == 1 ? 0 : counts.row_width(),
-                                counts.n(),
-                                total,
-                                input.gamma,
-                                gamma_total.data(),
-                                counts.block().data(),
-                                scores.view(),
-                                input.Theta};
-      StructuredCell work{pass, cells.runs().data() + cells.first_run(cell),
+      StructuredCell work{prepared.pass(total, S), cells.runs().data() + cells.first_run(cell),
                           cells.runs().data() + cells.first_run(cell + 1),
                           Stream(input.seed, Purpose::tokens, input.sweep, cells.unit(cell)),
                           workspaces[static_cast<std::size_t>(p)].scratch()};
@@ -353,6 +445,14 @@ double structured_sweep(const StructuredInput& input, StructuredCounts& counts, 
   double sum = 0;
   for (const double value : log_words) sum += value;
   return sum;
+}
+
+}  // namespace
+
+double structured_sweep(const StructuredInput& input, StructuredCounts& counts, int n_threads) {
+  if (input.Theta == nullptr) return sweep_cells(input, counts, n_threads);
+  assert(!counts.shares_rows());
+  return sweep_documents(input, counts, n_threads);
 }
 
 void add_structured_loadings(StructuredCounts& counts, const double* gamma, const Rows<float>& out,

@@ -96,4 +96,30 @@ void TokenCells::from_entry_order(const CsrView& W, const std::uint16_t* by_entr
   visit(W, [&](std::int64_t token, std::int64_t, std::int64_t) { z[token] = *by_entry++; });
 }
 
+DocumentTokens::DocumentTokens(const TokenCells& cells)
+    : start_(static_cast<std::size_t>(cells.n_docs()) + 1, 0),
+      token_(static_cast<std::size_t>(cells.n_tokens())),
+      feature_(token_.size()) {
+  for (std::int64_t t = 0; t < cells.n_tokens(); ++t) ++start_[cells.document()[t] + 1];
+  std::partial_sum(start_.begin(), start_.end(), start_.begin());
+  // Tokens of a document come by cell, and cells have features that the corpus has dealt out.
+  std::vector<TokenCells::Run> by_feature = cells.runs();
+  std::stable_sort(by_feature.begin(), by_feature.end(),
+                   [](const auto& a, const auto& b) { return a.feature < b.feature; });
+  std::vector<std::int64_t> next(start_.begin(), start_.end() - 1);
+  for (const TokenCells::Run& run : by_feature)
+    for (std::int64_t t = run.begin; t < run.end; ++t) {
+      const std::int64_t at = next[cells.document()[t]]++;
+      token_[at] = t;
+      feature_[at] = run.feature;
+    }
+}
+
+std::int64_t DocumentTokens::longest() const {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i + 1 < start_.size(); ++i)
+    most = std::max(most, start_[i + 1] - start_[i]);
+  return most;
+}
+
 }  // namespace dcomp

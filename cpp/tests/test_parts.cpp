@@ -192,14 +192,17 @@ class Pairs {
   }
 
   double sweep(std::uint32_t number) {
-    OwnPrior leaves{"GP", {even(shape_.K, 0.2), even(shape_.K, 0.5)}};
-    const std::vector<double> pair(shape_.leaf.size(), 0.3),
-        side(static_cast<std::size_t>(shape_.H), 0.7);
-    const StructuredInput input{
-        gamma_.data(), leaves.view(), pair.data(), side.data(), side.data(), 7, number};
-    const double words = structured_sweep(input, counts_, 2);
-    counts_.read(z.data());
-    return words;
+    return sweep(number, {"GP", {even(shape_.K, 0.2), even(shape_.K, 0.5)}}, nullptr, 2);
+  }
+  // With loadings that features know by their number, and leaves whose documents differ.
+  double sweep_given(std::uint32_t number, const OwnedCounts& W, int n_threads) {
+    const std::int64_t padded = layout_.view().padded_nodes;
+    std::vector<float> Theta(static_cast<std::size_t>(W.n_features * padded), 0.0F);
+    for (std::int64_t j = 0; j < W.n_features; ++j)
+      for (std::int64_t h = 0; h < shape_.H; ++h)
+        Theta[static_cast<std::size_t>(j * padded + h)] =
+            1.0F / static_cast<float>(1 + (3 * j + h) % 11);
+    return sweep(number, flat_prior("CGP", shape_.K, W), Theta.data(), n_threads);
   }
   void load(const Whole& n, const Whole& S) {
     counts_.load(n.data(), counts_.shares_rows() ? S.data() : nullptr);
@@ -212,6 +215,18 @@ class Pairs {
     Whole out;
     for (std::int64_t j = 0; j < view.n_rows; ++j)
       out.insert(out.end(), view.dense + j * view.stride, view.dense + j * view.stride + view.K);
+    return out;
+  }
+  Whole C() const {
+    const CountView view = counts_.leaf_view();
+    Whole out;
+    for (std::int64_t i = 0; i < view.n_rows; ++i)
+      out.insert(out.end(), view.dense + i * view.stride, view.dense + i * view.stride + view.K);
+    return out;
+  }
+  std::vector<std::uint16_t> by_entry(const OwnedCounts& W) const {
+    std::vector<std::uint16_t> out(z.size());
+    cells_.in_entry_order(W.view(), z.data(), out.data());
     return out;
   }
   Whole S() const {
@@ -232,6 +247,16 @@ class Pairs {
   Whole totals() { return {counts_.total(), counts_.total() + 2 * layout_.view().padded_nodes}; }
 
  private:
+  double sweep(std::uint32_t number, OwnPrior leaves, const float* Theta, int n_threads) {
+    const std::vector<double> pair(shape_.leaf.size(), 0.3),
+        side(static_cast<std::size_t>(shape_.H), 0.7);
+    const StructuredInput input{
+        gamma_.data(), leaves.view(), pair.data(), side.data(), side.data(), 7, number, Theta};
+    const double words = structured_sweep(input, counts_, n_threads);
+    counts_.read(z.data());
+    return words;
+  }
+
   Shape shape_;
   StructureLayout layout_;
   TokenCells cells_;
@@ -242,6 +267,27 @@ class Pairs {
  public:
   std::vector<std::uint16_t> z;
 };
+
+// What sweeps with given loadings come to: pairs by entry, words by leaf, rows of documents.
+struct Given {
+  std::vector<std::uint16_t> z;
+  Whole C, S, n;
+  bool follows = false;
+
+  bool operator==(const Given&) const = default;
+};
+
+Given run_given(const OwnedCounts& W, RowKind kind, int n_parts, int n_threads) {
+  Pairs pairs(W, kind, n_parts);
+  const Whole n = pairs.n();
+  for (std::uint32_t sweep = 1; sweep <= 3; ++sweep) pairs.sweep_given(sweep, W, n_threads);
+  Given run{pairs.by_entry(W), pairs.C(), kind == RowKind::fixed ? Whole{} : pairs.S(), pairs.n()};
+  const Whole rows = pairs.whole_rows();
+  CHECK(run.n == n);
+  pairs.count();
+  run.follows = pairs.C() == run.C && (kind == RowKind::fixed || pairs.whole_rows() == rows);
+  return run;
+}
 
 bool none_negative(const Whole& counts) {
   return std::all_of(counts.begin(), counts.end(), [](std::int32_t x) { return x >= 0; });
@@ -266,6 +312,40 @@ TEST(direct_sampling_does_not_depend_on_where_the_corpus_is_cut) {
     CHECK(whole.scores == in_parts.scores);
     CHECK(whole.given_c == in_parts.given_c);
   }
+}
+
+// The rows that given loadings can come with: each document is on its own.
+TEST(given_loadings_do_not_let_a_document_know_the_others) {
+  const OwnedCounts W = random_counts(90, 40, 12, 3);
+  for (const RowKind kind : {RowKind::fixed, RowKind::document, RowKind::document_phi}) {
+    const Given whole = run_given(W, kind, 3, 1);
+    CHECK(whole.follows);
+    CHECK(run_given(W, kind, 3, 7) == whole);
+    CHECK(run_given(W, kind, 1, 2) == whole);  // nor do the cells of its tokens matter
+    Given in_parts;
+    for (const OwnedCounts& part : parts_of(W)) {
+      const Given some = run_given(part, kind, 2, 2);
+      CHECK(some.follows);
+      append(in_parts.z, some.z);
+      append(in_parts.C, some.C);
+      append(in_parts.S, some.S);
+    }
+    CHECK(in_parts.z == whole.z && in_parts.C == whole.C && in_parts.S == whole.S);
+  }
+}
+
+TEST(documents_with_the_same_counts_have_random_numbers_of_their_own) {
+  const OwnedCounts here = random_counts(40, 30, 10, 3);
+  OwnedCounts there = here;
+  there.first = 40;
+  Pairs one(here, RowKind::document, 2), other(there, RowKind::document, 2);
+  other.z = one.z;
+  other.count();
+  const Whole before = one.C();
+  one.sweep_given(1, here, 1);
+  other.sweep_given(1, here, 1);
+  CHECK(one.C() != before);
+  CHECK(one.z != other.z);
 }
 
 TEST(starts_do_not_depend_on_where_the_corpus_is_cut) {

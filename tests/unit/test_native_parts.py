@@ -188,6 +188,56 @@ def test_structured_parts_add_up_to_the_whole(table, kind):
         np.testing.assert_array_equal(S, recounted[1])
 
 
+def given(n_nodes=3):
+    """Loadings of nodes."""
+    Theta = np.zeros((J, _core.lanes()), np.float32)
+    Theta[:, :n_nodes] = np.random.default_rng(5).uniform(0.1, 1, (J, n_nodes))
+    return Theta
+
+
+def swept_given(corpus, n_docs, kind, n_parts=1, n_threads=1):
+    """Pairs by entry, and what documents have."""
+    sampler = pairs(corpus, kind, n_parts)
+    z, _ = started(sampler)
+    numbers = np.full(4, 0.5), np.full(3, 0.5), np.full(3, 0.5)
+    for sweep in (1, 2, 3):
+        sampler.sweep(z, GAMMA, prior_of(K=2), *numbers, 3, sweep, n_threads, given())
+
+    def read():
+        C, nodes = np.empty((n_docs, 2), np.int32), np.zeros((n_docs, 3), np.float32)
+        S = np.empty((n_docs, 4 if kind == "document" else 3), np.int32)
+        sampler.read(C, None, None if kind == "fixed" else S)
+        sampler.add_nodes(nodes)
+        return (C, nodes) if kind == "fixed" else (C, nodes, S)
+
+    found, by_entry = read(), np.empty_like(z)
+    sampler.in_entry_order(z, by_entry)
+    sampler.count(z)
+    for one, recounted in zip(found, read(), strict=True):
+        np.testing.assert_array_equal(one, recounted)
+    return by_entry, *found
+
+
+@pytest.mark.parametrize("kind", ["fixed", "document", "document-phi"])
+def test_with_loadings_given_documents_are_on_their_own(table, kind):
+    whole = swept_given(corpus_of(table), N, kind)
+    others = [swept_given(corpus_of(table), N, kind, n_parts=4, n_threads=7)]
+    parts = [
+        swept_given(part, len(rows), kind, n_parts=2)
+        for part, rows in zip(parts_of(table), np.split(table, CUTS[1:-1]), strict=True)
+    ]
+    others.append([np.concatenate(some) for some in zip(*parts, strict=True)])
+    for other in others:
+        for one, same in zip(whole, other, strict=True):
+            np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("kind", ["shared", "phi"])
+def test_with_loadings_given_no_row_is_learned_from_all(table, kind):
+    with pytest.raises(ValueError, match=r"fixed, or of each document; got rows that all .* share"):
+        swept_given(corpus_of(table), N, kind)
+
+
 def test_fixed_rows_have_nothing_to_load(table):
     sampler = pairs(corpus_of(table), "fixed")
     z, _ = started(sampler)

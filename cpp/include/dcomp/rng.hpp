@@ -22,6 +22,7 @@ enum class Purpose : std::uint32_t {
   left_to_right = 9,
   annealing = 10,
   split = 11,
+  given_loadings = 12,  // tokens of a document on its own
 };
 
 // Units are told apart by so many bits.

@@ -2,6 +2,7 @@
 // MODELS.md section 5.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "dcomp/aligned.hpp"
@@ -62,6 +63,7 @@ class StructuredCounts {
   void read(std::uint16_t* z) const;  // pairs of the tokens
 
   const TokenCells& cells() const { return cells_; }
+  const DocumentTokens& by_document();  // made when first wanted
   const StructureLayout& layout() const { return layout_; }
   const std::vector<std::int32_t>& block() const { return block_; }
   std::int64_t n_blocks() const { return n_blocks_; }
@@ -85,6 +87,7 @@ class StructuredCounts {
 
  private:
   const TokenCells& cells_;
+  std::unique_ptr<DocumentTokens> by_document_;
   const StructureLayout& layout_;
   std::vector<std::int32_t> block_;
   std::int64_t n_blocks_, n_rows_, width_;
@@ -102,7 +105,10 @@ struct StructuredInput {
   const float* Theta = nullptr;  // (J, padded nodes): given loadings, in place of n
 };
 
-// One sweep over all tokens. Returns the sum of log p(word | all the rest).
+// One sweep over all tokens. Returns the sum of log p(word | all the rest). With given loadings
+// every document is on its own: what it draws depends on its number in the whole corpus and its
+// counts, and on nothing that other documents have. Rows must then not be learned from all of them
+// (shares_rows), and the features' counts stay as they are.
 double structured_sweep(const StructuredInput& input, StructuredCounts& counts, int n_threads);
 
 // out_jh += E[theta_jh | n].

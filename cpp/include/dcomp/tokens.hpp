@@ -47,6 +47,11 @@ class TokenCells {
     return static_cast<std::uint64_t>(first_) << kCellBits | static_cast<std::uint64_t>(cell);
   }
 
+  // The name of a document's own.
+  std::uint64_t document_unit(std::int64_t i) const {
+    return static_cast<std::uint64_t>(first_ + i);
+  }
+
   std::vector<std::int64_t> tokens_of_features() const;  // (J)
 
   // entry[t] = the entry of W, in CSR order, that token t belongs to.
@@ -69,6 +74,24 @@ class TokenCells {
   std::vector<Run> runs_;
   std::vector<std::int64_t> cell_runs_;  // (P * P + 1)
   std::vector<std::int32_t> document_;   // (T)
+};
+
+// The same tokens by document and, within one, by feature and then in their order: what a document
+// has here is the same in any company, while the cells that its tokens are in are not.
+class DocumentTokens {
+ public:
+  explicit DocumentTokens(const TokenCells& cells);
+
+  std::int64_t begin(std::int64_t i) const { return start_[static_cast<std::size_t>(i)]; }
+  std::int64_t end(std::int64_t i) const { return start_[static_cast<std::size_t>(i) + 1]; }
+  std::int64_t longest() const;                                    // tokens of a document, at most
+  const std::int64_t* token() const { return token_.data(); }      // (T): places among the cells
+  const std::int32_t* feature() const { return feature_.data(); }  // (T)
+
+ private:
+  std::vector<std::int64_t> start_;  // (I + 1)
+  std::vector<std::int64_t> token_;
+  std::vector<std::int32_t> feature_;
 };
 
 // A whole number below n, evenly but for 2^-32.
