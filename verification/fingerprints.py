@@ -34,8 +34,8 @@ FILE = ROOT / "verification" / "results" / "fingerprints.json"
 
 
 def conformance() -> Any:
-    """The module of the conformance tests, which knows the cells and how to make them."""
-    path = ROOT / "tests" / "conformance" / "test_cells.py"
+    """What the conformance tests know of the cells and how to make them."""
+    path = ROOT / "tests" / "support" / "cells.py"
     spec = importlib.util.spec_from_file_location("cells", path)
     assert spec is not None
     assert spec.loader is not None

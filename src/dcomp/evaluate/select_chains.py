@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from dcomp import registry
 from dcomp.data import Counts
-from dcomp.errors import ConvergenceWarning, InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.heldout import completion
 from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.start import generator
@@ -146,19 +145,18 @@ def _fit_and_score(plan: Plan, K: int, chain: int) -> ChainScore:
     others = np.setdiff1d(np.arange(plan.counts.n_docs), held)
     train, test = plan.counts.rows(others), plan.counts.rows(held)
     recipe = plan.recipe(K).resolve(train)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the table has a column for it
-        fitted = fit(
-            train,
-            recipe.model,
-            recipe.algorithm,
-            exposure=plan.exposure_of(others),
-            max_iter=plan.max_iter,
-            tol=plan.tol,
-            n_chains=plan.n_starts,
-            n_jobs=1,
-            seed=chain_seeds(plan.seed, plan.n_chains)[chain],
-        )
+    fitted = fit(
+        train,
+        recipe.model,
+        recipe.algorithm,
+        exposure=plan.exposure_of(others),
+        max_iter=plan.max_iter,
+        tol=plan.tol,
+        n_chains=plan.n_starts,
+        n_jobs=1,
+        seed=chain_seeds(plan.seed, plan.n_chains)[chain],
+        warn=False,  # the table has a column for it
+    )
     scored = completion(fitted, test, exposure=plan.exposure_of(held), seed=plan.seed, n_jobs=1)
     return ChainScore(
         held,

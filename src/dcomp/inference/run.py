@@ -40,9 +40,11 @@ def run(
     stopping: RelativeChange | None = None,
     callbacks: Sequence[Callback] = (),
     resume: Run | None = None,
+    warn: bool = True,
 ) -> Run:
     """Sweep until the stopping rule is met, `max_iter` sweeps are done, a callback returns True,
-    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too.
+    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too. `warn`: where
+    they were not enough.
     """
     if max_iter < 1:
         raise InvalidParameter(f"max_iter must be at least 1; got {max_iter}")
@@ -79,7 +81,7 @@ def run(
         if not history:
             raise
         reason = INTERRUPTED
-    if reason == LIMIT and stopping.tol > 0:
+    if warn and reason == LIMIT and stopping.tol > 0:
         change = history[-1].change
         so_far = "" if change is None else f" (it is {change:.2g})"
         what = f"the relative change fell below tol = {stopping.tol:g}{so_far}; "

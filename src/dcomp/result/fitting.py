@@ -38,13 +38,14 @@ def fit(
     callbacks: Sequence[Callback] = (),
     draw_budget: int | str | None = DRAW_BUDGET,
     resume: Fit | None = None,
+    warn: bool = True,
 ) -> Fit:
     """Fit a model to counts; `resume` goes on from an earlier fit of the same counts.
 
     Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
     included, and in the parts that the corpus was cut into. `draw_budget` ("2 GiB", bytes, or None
     for no limit) is what those may take. `executor` says where the parts are worked on, in place of
-    `n_jobs` threads here.
+    `n_jobs` threads here. `warn`: where `max_iter` sweeps were not enough.
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -77,6 +78,7 @@ def fit(
             stopping=RelativeChange(tol),
             callbacks=callbacks,
             resume=earlier,
+            warn=warn,
         )
         if n_chains > 1 and outcome.state.model.scores.nodes is not None:
             value = chain_value(outcome.history)
