@@ -193,8 +193,12 @@ class CollapsedSampler : public TokenSampler {
     counts_->load(n.data());
   }
 
+  // Gives back the memory of the features' counts, until they are loaded or z is counted.
+  void unload() { counts_->unload(); }
+
   double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, std::uint64_t seed,
                std::uint32_t number, int n_threads) {
+    require_loaded(counts_->loaded(), "a sweep");
     require_tokens(z.shape(0));
     require_gamma(gamma);
     const ScorePrior view = fitting(prior);
@@ -221,6 +225,7 @@ class CollapsedSampler : public TokenSampler {
   void read(std::optional<Matrix<std::int32_t>> c, std::optional<Matrix<std::int32_t>> n) {
     require(is_or_none(c, cells_->n_docs(), K_) && is_or_none(n, cells_->n_features(), K_),
             "c must be (n_docs, K) and n (n_features, K)");
+    require_loaded(counts_->loaded() || !n, "reading n");
     if (c) read_table(counts_->c().view(), c->data());
     if (n) read_table(counts_->n().view(), n->data());
   }
@@ -235,6 +240,7 @@ class CollapsedSampler : public TokenSampler {
                 static_cast<std::int64_t>(c_sum.shape(1)) == K,
             "Theta must be (n_features, K) and c_sum (n_docs, K)");
     require(is_or_none(zeros, I, K), "zeros must be (n_docs, K)");
+    require_loaded(counts_->loaded() || !Theta, "recording Theta");
     nb::gil_scoped_release release;
     if (Theta) add_mean_loadings(*counts_, gamma.data(), rows(*Theta), std::max(n_threads, 1));
     const CountView c = counts_->c().view();
@@ -248,6 +254,7 @@ class CollapsedSampler : public TokenSampler {
   }
 
   double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
+    require_loaded(counts_->loaded(), "log_moments");
     require_gamma(gamma);
     const ScorePrior view = fitting(prior);
     nb::gil_scoped_release release;
@@ -335,6 +342,7 @@ void define_samplers(nb::module_& m) {
            nb::arg("n_threads"))
       .def("count", &CollapsedSampler::count, nb::arg("z").noconvert())
       .def("load", &CollapsedSampler::load, nb::arg("n").noconvert())
+      .def("unload", &CollapsedSampler::unload)
       .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("seed"), nb::arg("sweep"),
            nb::arg("n_threads"))

@@ -87,10 +87,15 @@ class StructuredSampler : public TokenSampler {
     counts_->load(n.data(), shared ? S->data() : nullptr);
   }
 
+  // Gives back the memory of the features' counts, until they are loaded or z is counted. Sweeps
+  // with Theta given do without.
+  void unload() { counts_->unload(); }
+
   double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, Maybe pair, Maybe stop,
                Maybe go, std::uint64_t seed, std::uint32_t number, int n_threads,
                std::optional<Matrix<const float>> Theta) {
     const StructureView& at = layout_->view();
+    require_loaded(counts_->loaded() || Theta, "a sweep without Theta");
     require_tokens(z.shape(0));
     require_gamma(gamma);
     const ScorePrior leaves = prior.linear(at.K, cells_->n_docs());
@@ -127,6 +132,7 @@ class StructuredSampler : public TokenSampler {
     require(is_or_none(C, cells_->n_docs(), at.K) && is_or_none(n, cells_->n_features(), at.H) &&
                 is_or_none(S, counts_->n_rows(), layout_->read_width()),
             "C must be (n_docs, K), n (n_features, H), S (1 or n_docs, pairs or nodes)");
+    require_loaded(counts_->loaded() || !n, "reading n");
     nb::gil_scoped_release release;
     if (C) copy(counts_->leaf_view(), C->data());
     if (n) copy(counts_->feature_view(), n->data());
@@ -138,6 +144,7 @@ class StructuredSampler : public TokenSampler {
 
   // Adds E[Theta | z] to Theta.
   void add_loadings(Numbers gamma, Matrix<float> Theta, int n_threads) {
+    require_loaded(counts_->loaded(), "add_loadings");
     require_gamma(gamma);
     require(is(Theta, cells_->n_features(), layout_->view().H), "Theta must be (n_features, H)");
     nb::gil_scoped_release release;
@@ -153,6 +160,7 @@ class StructuredSampler : public TokenSampler {
 
   // Loadings and leaf scores integrated out; the rows are Python's.
   double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
+    require_loaded(counts_->loaded(), "log_moments");
     require_gamma(gamma);
     const ScorePrior leaves = prior.linear(layout_->view().K, cells_->n_docs());
     nb::gil_scoped_release release;
@@ -231,6 +239,7 @@ void define_structured(nb::module_& m) {
       .def("count", &StructuredSampler::count, nb::arg("z").noconvert())
       .def("load", &StructuredSampler::load, nb::arg("n").noconvert(),
            nb::arg("S").noconvert().none())
+      .def("unload", &StructuredSampler::unload)
       .def("sweep", &StructuredSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("pair").noconvert().none(),
            nb::arg("stop").noconvert().none(), nb::arg("go").noconvert().none(), nb::arg("seed"),

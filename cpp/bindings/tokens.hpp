@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,15 @@ inline void require_blocks(const Vector<const std::int32_t>& block, std::int64_t
   require(static_cast<std::int64_t>(block.shape(0)) == J, "block must hold J numbers");
   for (std::int64_t j = 0; j < J; ++j)
     require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
+}
+
+// An error unless the features' counts are there, which this needs.
+inline void require_loaded(bool loaded, const char* what) {
+  if (!loaded)
+    throw std::runtime_error(
+        std::string(what) +
+        " needs the features' counts, and they are unloaded: load those of the "
+        "whole corpus, or count z");
 }
 
 // The tokens of a corpus; a sampler adds the counts of an assignment of them.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <limits>
+#include <type_traits>
 
 #include "dcomp/parallel.hpp"
 
@@ -65,21 +66,43 @@ void CountTable::sort(int n_threads) {
 CountTable::CountTable(const std::vector<std::int64_t>& totals, std::int64_t K, std::int64_t padded,
                        CountForm form)
     : n_rows_(static_cast<std::int64_t>(totals.size())), K_(K), padded_(padded), form_(form) {
-  const std::size_t size = totals.size() * static_cast<std::size_t>(padded);
+  room_ = totals.size() * static_cast<std::size_t>(padded);
   if (form_ == CountForm::narrow && !totals.empty() &&
       *std::max_element(totals.begin(), totals.end()) > std::numeric_limits<std::uint16_t>::max())
     form_ = CountForm::wide;
-  if (form_ == CountForm::wide) wide_.resize(size);
-  if (form_ == CountForm::narrow) narrow_.resize(size);
-  if (form_ != CountForm::lists) return;
-  std::int64_t room = 0;
-  for (const std::int64_t total : totals) {
-    start_.push_back(room);
-    room += (std::min(total, K) + kListStep) / kListStep * kListStep;
+  if (form_ == CountForm::lists) {
+    std::int64_t room = 0;
+    for (const std::int64_t total : totals) {
+      start_.push_back(room);
+      room += (std::min(total, K) + kListStep) / kListStep * kListStep;
+    }
+    room_ = static_cast<std::size_t>(room);
   }
-  size_.resize(totals.size());
-  topic_.resize(static_cast<std::size_t>(room));
-  count_.resize(static_cast<std::size_t>(room));
+  allocate();
+}
+
+void CountTable::allocate() {
+  if (loaded_) return;
+  if (form_ == CountForm::wide) wide_.resize(room_);
+  if (form_ == CountForm::narrow) narrow_.resize(room_);
+  if (form_ == CountForm::lists) {
+    size_.resize(static_cast<std::size_t>(n_rows_));
+    topic_.resize(room_);
+    count_.resize(room_);
+  }
+  loaded_ = true;
+}
+
+void CountTable::unload() {
+  const auto give_back = [](auto& numbers) {
+    std::remove_reference_t<decltype(numbers)>().swap(numbers);
+  };
+  give_back(wide_);
+  give_back(narrow_);
+  give_back(topic_);
+  give_back(count_);
+  give_back(size_);
+  loaded_ = false;
 }
 
 CountView CountTable::view() const {
@@ -93,6 +116,7 @@ CountView CountTable::view() const {
 }
 
 void CountTable::count(const std::int32_t* row, const std::uint16_t* z, std::int64_t n_tokens) {
+  allocate();
   if (form_ == CountForm::lists) return count_lists(row, z, n_tokens);
   std::fill(wide_.begin(), wide_.end(), 0);
   std::fill(narrow_.begin(), narrow_.end(), std::uint16_t{0});
@@ -132,6 +156,7 @@ void CountTable::count_lists(const std::int32_t* row, const std::uint16_t* z,
 
 void CountTable::load(const Rows<const std::int32_t>& counts, const std::int32_t* place) {
   assert(form_ != CountForm::narrow && counts.n_rows == n_rows_);
+  allocate();
   if (form_ == CountForm::lists) {
     assert(place == nullptr);  // lists have no columns
     return load_lists(counts);

@@ -308,8 +308,19 @@ StructuredCounts::StructuredCounts(const TokenCells& cells, const std::int32_t* 
       code_(static_cast<std::size_t>(cells.n_tokens())),
       C_(static_cast<std::size_t>(cells.n_docs() * layout.view().padded_leaves)),
       S_(static_cast<std::size_t>(n_rows_ * width_)),
-      n_(static_cast<std::size_t>(cells.n_features() * layout.view().padded_nodes)),
-      total_(static_cast<std::size_t>(n_blocks * layout.view().padded_nodes)) {}
+      total_(static_cast<std::size_t>(n_blocks * layout.view().padded_nodes)) {
+  allocate();
+}
+
+void StructuredCounts::allocate() {
+  n_.resize(static_cast<std::size_t>(cells_.n_features() * layout_.view().padded_nodes));
+  loaded_ = true;
+}
+
+void StructuredCounts::unload() {
+  AlignedVector<std::int32_t>().swap(n_);
+  loaded_ = false;
+}
 
 const DocumentTokens& StructuredCounts::by_document() {
   if (!by_document_) by_document_ = std::make_unique<DocumentTokens>(cells_);
@@ -318,6 +329,7 @@ const DocumentTokens& StructuredCounts::by_document() {
 
 void StructuredCounts::count(const std::uint16_t* z) {
   const StructureView& at = layout_.view();
+  allocate();
   for (auto* table : {&C_, &S_, &n_, &total_}) std::fill(table->begin(), table->end(), 0);
   for (const TokenCells::Run& run : cells_.runs())
     for (std::int64_t t = run.begin; t < run.end; ++t) {
@@ -334,6 +346,7 @@ void StructuredCounts::count(const std::uint16_t* z) {
 
 void StructuredCounts::load(const std::int32_t* n, const std::int32_t* S) {
   const StructureView& at = layout_.view();
+  allocate();
   for (auto* table : {&n_, &total_}) std::fill(table->begin(), table->end(), 0);
   for (std::int64_t j = 0; j < cells_.n_features(); ++j)
     for (std::int64_t h = 0; h < at.H; ++h) {
@@ -450,8 +463,8 @@ double sweep_cells(const StructuredInput& input, StructuredCounts& counts, int n
 }  // namespace
 
 double structured_sweep(const StructuredInput& input, StructuredCounts& counts, int n_threads) {
+  assert(input.Theta == nullptr ? counts.loaded() : !counts.shares_rows());
   if (input.Theta == nullptr) return sweep_cells(input, counts, n_threads);
-  assert(!counts.shares_rows());
   return sweep_documents(input, counts, n_threads);
 }
 

@@ -141,6 +141,13 @@ class Tokens {
   }
   void load(const Whole& n) { counts_.load(n.data()); }
   void count() { counts_.count(z.data()); }
+  void unload() { counts_.unload(); }
+  bool loaded() const { return counts_.loaded(); }
+  // Whether the features' counts take memory.
+  bool holds_memory() {
+    CountTable& n = counts_.n();
+    return n.wide() != nullptr || n.lists().topic != nullptr || n.lists().count != nullptr;
+  }
 
   Whole n() { return read(counts_.n().view()); }  // (J, K)
   Whole c() { return read(counts_.c().view()); }
@@ -208,6 +215,9 @@ class Pairs {
     counts_.load(n.data(), counts_.shares_rows() ? S.data() : nullptr);
   }
   void count() { counts_.count(z.data()); }
+  void unload() { counts_.unload(); }
+  bool loaded() const { return counts_.loaded(); }
+  bool holds_memory() { return counts_.n() != nullptr; }
   bool shares_rows() const { return counts_.shares_rows(); }
 
   Whole n() const {  // (J, H)
@@ -430,6 +440,57 @@ TEST(to_load_ones_own_counts_changes_nothing) {
         CHECK(plain.z == loading.z);
       }
     }
+}
+
+TEST(what_is_unloaded_takes_no_memory_until_it_is_loaded_or_counted) {
+  const OwnedCounts W = random_counts(90, 40, 12, 3);
+  for (const Way& way : kWays) {
+    Tokens plain(W, way), other(W, way);
+    CHECK(other.loaded() && other.holds_memory());
+    for (std::uint32_t sweep = 1; sweep <= 3; ++sweep) {
+      plain.sweep(sweep);
+      other.sweep(sweep);
+      const Whole n = other.n(), c = other.c(), totals = other.totals();
+      other.unload();
+      CHECK(!other.loaded() && !other.holds_memory());
+      CHECK(other.c() == c);
+      if (sweep == 2)
+        other.count();
+      else
+        other.load(n);
+      CHECK(other.loaded() && other.holds_memory());
+      CHECK(other.n() == n && other.c() == c && other.totals() == totals);
+      CHECK(other.z == plain.z);
+    }
+  }
+  for (const RowKind kind : kEvery) {
+    Pairs plain(W, kind, 3), other(W, kind, 3);
+    CHECK(other.loaded() && other.holds_memory());
+    for (std::uint32_t sweep = 1; sweep <= 3; ++sweep) {
+      plain.sweep(sweep);
+      other.sweep(sweep);
+      const Whole n = other.n(), S = other.S(), C = other.C(), all = other.everything();
+      other.unload();
+      CHECK(!other.loaded() && !other.holds_memory());
+      CHECK(other.C() == C && other.S() == S);
+      if (sweep == 2)
+        other.count();
+      else
+        other.load(n, S);
+      CHECK(other.loaded() && other.everything() == all && other.z == plain.z);
+    }
+  }
+}
+
+TEST(given_loadings_need_no_counts_of_features) {
+  const OwnedCounts W = random_counts(40, 30, 10, 3);
+  for (const RowKind kind : {RowKind::fixed, RowKind::document, RowKind::document_phi}) {
+    Pairs plain(W, kind, 2), other(W, kind, 2);
+    other.unload();
+    plain.sweep_given(1, W, 2);
+    other.sweep_given(1, W, 2);
+    CHECK(other.z == plain.z && other.C() == plain.C() && !other.loaded());
+  }
 }
 
 TEST(counts_of_the_whole_keep_their_sums_while_parts_are_swept) {

@@ -238,6 +238,113 @@ def test_with_loadings_given_no_row_is_learned_from_all(table, kind):
         swept_given(corpus_of(table), N, kind)
 
 
+def without_features(make, table):
+    sampler = make(corpus_of(table))
+    z, _ = started(sampler)
+    sampler.unload()
+    return sampler, z
+
+
+def unloaded_questions(sampler, z):
+    """What needs the counts of features, and how it is called in errors."""
+    n, Theta = np.empty((J, K), np.int32), np.zeros((J, K), np.float32)
+    if isinstance(sampler, _core.CollapsedSampler):
+        yield "a sweep", lambda: swept(sampler, z)
+        yield "reading n", lambda: sampler.read(None, n)
+        c_sum = np.zeros((N, K), np.float32)
+        yield "recording Theta", lambda: sampler.record(GAMMA, Theta, c_sum, None, 1)
+        yield "log_moments", lambda: sampler.log_moments(GAMMA, prior_of(), 1)
+    else:
+        yield "a sweep without Theta", lambda: swept(sampler, z)
+        yield "reading n", lambda: sampler.read(None, n, None)
+        yield "add_loadings", lambda: sampler.add_loadings(GAMMA, Theta, 1)
+        yield "log_moments", lambda: sampler.log_moments(GAMMA, prior_of(K=2), 1)
+
+
+MAKERS = [
+    flat,
+    lambda corpus: flat(corpus, sparse=True),
+    *(lambda corpus, kind=kind: pairs(corpus, kind) for kind in KINDS),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_unloaded_counts_are_told(table, make):
+    sampler, z = without_features(make, table)
+    sampler.unload()  # twice is once
+    for what, ask in unloaded_questions(sampler, z):
+        with pytest.raises(RuntimeError, match=f"^{what} needs the features' counts, and they are"):
+            ask()
+    sampler.count(z)
+    for _, ask in unloaded_questions(sampler, z):
+        ask()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_unloaded_counts_can_be_loaded(table, make):
+    sampler = make(corpus_of(table))
+    z, _ = started(sampler)
+    n = features_of(sampler)
+    sampler.unload()
+    if isinstance(sampler, _core.CollapsedSampler):
+        sampler.load(n)
+    else:
+        kind = KINDS[MAKERS.index(make) - 2]
+        sampler.load(n, rows_of(sampler, kind) if kind in ("shared", "phi") else None)
+    np.testing.assert_array_equal(features_of(sampler), n)
+    swept(sampler, z)
+    after = features_of(sampler)
+    sampler.count(z)
+    np.testing.assert_array_equal(features_of(sampler), after)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_documents_do_not_need_the_counts_of_features(table, sparse):
+    answers = []
+    for unload in (False, True):
+        sampler = flat(corpus_of(table), sparse=sparse)
+        started(sampler)
+        if unload:
+            sampler.unload()
+        c, c_sum = np.empty((N, K), np.int32), np.zeros((N, K), np.float32)
+        sampler.read(c, None)
+        sampler.record(GAMMA, None, c_sum, None, 1)
+        answers.append((c, c_sum, sampler.log_score_moments(prior_of(), 1)))
+    for with_them, without in zip(*answers, strict=True):
+        np.testing.assert_array_equal(with_them, without)
+
+
+def test_means_of_a_tree_do_not_need_the_counts_of_features(table):
+    means = np.zeros((2, N, K), np.float32)
+    for unload, out in enumerate(means):
+        sampler = flat(corpus_of(table), "TM")
+        started(sampler)
+        if unload:
+            sampler.unload()
+        sampler.add_means(prior_of("TM"), out, 1)
+    np.testing.assert_array_equal(*means)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_of_documents_do_not_need_the_counts_of_features(table, kind):
+    answers = []
+    for unload in (False, True):
+        sampler = pairs(corpus_of(table), kind)
+        z, _ = started(sampler)
+        if unload:
+            sampler.unload()
+        if kind not in ("shared", "phi"):
+            numbers = np.full(4, 0.5), np.full(3, 0.5), np.full(3, 0.5)
+            sampler.sweep(z, GAMMA, prior_of(K=2), *numbers, 3, 1, 1, given())
+        C, nodes = np.empty((N, 2), np.int32), np.zeros((N, 3), np.float32)
+        S = np.empty((N if "document" in kind else 1, 3 if "phi" in kind else 4), np.int32)
+        sampler.read_documents(C, S)
+        sampler.add_nodes(nodes)
+        answers.append((z, C, S, nodes, sampler.log_score_moments(prior_of(K=2), 1)))
+    for with_them, without in zip(*answers, strict=True):
+        np.testing.assert_array_equal(with_them, without)
+
+
 def test_fixed_rows_have_nothing_to_load(table):
     sampler = pairs(corpus_of(table), "fixed")
     z, _ = started(sampler)

@@ -30,6 +30,11 @@ class CollapsedCounts {
   // part's tokens do.
   void load(const std::int32_t* n);
 
+  // Gives back the memory of the features' counts, which are gone until the next count or load;
+  // c stays.
+  void unload() { n_.unload(); }
+  bool loaded() const { return n_.loaded(); }
+
   // Whether these counts can be swept with this prior.
   bool fit(const ScorePrior& prior) const;
   std::int64_t n_components() const { return n_components_; }

@@ -66,6 +66,10 @@ class CountTable {
   // from the sweeps that led to them. Nothing for other forms.
   void sort(int n_threads);
 
+  // Gives back the memory of the counts, which are gone until the next count or load.
+  void unload();
+  bool loaded() const { return loaded_; }
+
   CountView view() const;
   CountForm form() const { return form_; }
   std::int32_t* wide() { return wide_.data(); }
@@ -73,11 +77,14 @@ class CountTable {
   ComponentLists lists() { return {start_.data(), size_.data(), topic_.data(), count_.data()}; }
 
  private:
+  void allocate();
   void count_lists(const std::int32_t* row, const std::uint16_t* z, std::int64_t n_tokens);
   void load_lists(const Rows<const std::int32_t>& counts);
 
   std::int64_t n_rows_, K_, padded_;
   CountForm form_;
+  std::size_t room_ = 0;  // numbers in a table, or places in all lists
+  bool loaded_ = false;
   AlignedVector<std::int32_t> wide_, count_;
   AlignedVector<std::uint16_t> narrow_, topic_;
   std::vector<std::int64_t> start_;

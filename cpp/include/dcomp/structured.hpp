@@ -60,6 +60,10 @@ class StructuredCounts {
   // and, where the corpus shares rows that sweeps learn from, S as read_rows() gives it; else S is
   // null. What documents have of their own stays.
   void load(const std::int32_t* n, const std::int32_t* S);
+  // Gives back the memory of n, which is gone until the next count or load. Sweeps with given
+  // loadings need none.
+  void unload();
+  bool loaded() const { return loaded_; }
   void read(std::uint16_t* z) const;  // pairs of the tokens
 
   const TokenCells& cells() const { return cells_; }
@@ -93,6 +97,9 @@ class StructuredCounts {
   std::int64_t n_blocks_, n_rows_, width_;
   std::vector<std::int32_t> code_;
   AlignedVector<std::int32_t> C_, S_, n_, total_;
+  bool loaded_ = false;
+
+  void allocate();  // n
 };
 
 struct StructuredInput {

@@ -110,6 +110,13 @@ class Tokens(ABC):
     def load(self, pooled: Pooled) -> None:
         """Counts of the corpus in place of this part's own, which are in them."""
 
+    def unload(self) -> None:
+        """Give back the memory of what `load` put here, until the next `load` or `count`.
+
+        What belongs to documents stays, and can still be asked for; the rest is an error.
+        """
+        self.native.unload()
+
     @abstractmethod
     def pooled(self, model: Any) -> Pooled:
         """What `load` put here and sweeps have changed; without it this part's own."""
