@@ -141,8 +141,7 @@ class CollapsedGibbs(Sampler):
     def is_sparse(self, model: Model, observed: Observations) -> bool:
         """Whether sweeps follow lists of components. Exposures that differ give every document
         score weights of its own, which leaves nothing for lists to share; so does a tree."""
-        exposure = observed.total_exposure
-        shares = not model.has_exposure or bool(np.all(exposure == exposure[0]))
+        shares = not model.has_exposure or observed.has_one_exposure
         if self.sparse and not shares:
             raise UnsupportedCombination(
                 "sparse=True needs the same exposure for all documents; they differ here: "
@@ -443,6 +442,7 @@ def _sweep(
     else:
         joint = tokens.log_score_moments(model, n_threads)
         moved = tokens.moved(model, lent)
+        tokens.unload()
     after = replace(local, z=read_only(z), handle=counts)
     return after, TokenStats(words, joint, constant, moved, seen)
 

@@ -89,13 +89,13 @@ class TemperedEM(Climber):
         check_modes(model, self.treatment)
         executor = executor or LocalExecutor(1)
         state = seeded_state(model, observed, seed, self.dtype, executor)
-        _, sides = executor.map_reduce(_count, observed.parts, state.locals, self._split(seed))
+        share = self._split(seed)
+        after, sides = executor.map_reduce(_split, observed.parts, state.locals, share)
         if not sides.all():
             raise InvalidParameter(
                 f"held_out = {self.held_out:g} of {observed.counts.n_tokens} tokens leaves "
                 "nothing on one side; give another share"
             )
-        after, _ = executor.map_reduce(_remember, observed.parts, state.locals, None)
         cooling = Cooling(None, state.n, 1.0, 1.0, _NONE, 0, 0, -1)
         return replace(state, shared=replace(state.shared, carried=cooling), locals=after)
 
@@ -257,11 +257,13 @@ class _Share:
         return kept if isinstance(kept, tuple) else self.split(part)
 
 
-def _count(
+def _split(
     part: Observations, local: Local, share: _Share, n_threads: int
-) -> tuple[None, npt.NDArray[np.int64]]:
-    """Tokens that are seen, and held out."""
-    return None, np.array([side.counts.n_tokens for side in share.split(part)])
+) -> tuple[Local, npt.NDArray[np.int64]]:
+    """The start is the best so far; tokens that are seen, and held out."""
+    both = share.split(part)
+    tokens = np.array([side.counts.n_tokens for side in both])
+    return replace(local, carried={"c": local.c}, handle=both), tokens
 
 
 def _allocate_seen(

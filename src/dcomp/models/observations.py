@@ -108,6 +108,11 @@ class Observations:
             return np.full(self.counts.n_docs, float(self.counts.features.n_blocks))
         return np.ascontiguousarray(self.exposure.sum(axis=1))
 
+    @cached_property
+    def has_one_exposure(self) -> bool:
+        """Whether all documents have the same total exposure."""
+        return self.exposure is None or bool(np.all(self.total_exposure == self.total_exposure[0]))
+
     @property
     def is_unit(self) -> bool:
         """Whether every document has a total exposure of exactly 1."""
