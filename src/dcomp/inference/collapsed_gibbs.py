@@ -21,35 +21,46 @@ from dcomp import _core
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Info, Sampler, Schedule
-from dcomp.inference.draws import draw_loadings, draw_scores, hyper_parameters
+from dcomp.inference.draws import draw_loadings, hyper_parameters
 from dcomp.inference.gibbs import check_schedule
 from dcomp.inference.growth import (
     Growth,
-    TokenMoves,
     check_growth,
     grow_tokens,
     is_due,
     wished_growth,
 )
 from dcomp.inference.keep import Keep
-from dcomp.inference.mean_field import Weights
 from dcomp.inference.options import OF_SAMPLERS
-from dcomp.inference.pairs import PairCounts
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
-from dcomp.inference.sampling import add_loadings, empty_documents, empty_loadings
+from dcomp.inference.sampling import add_loadings, empty_loadings
 from dcomp.inference.state import (
     Carried,
     Draw,
-    DrawnDocuments,
     Global,
     Local,
-    RecordedLoadings,
     State,
 )
-from dcomp.inference.structure_search import Found, StructureSearch, search_tokens, wished_search
-from dcomp.inference.token_samplers import Grid, Pooled, Tokens, token_family
+from dcomp.inference.structure_search import StructureSearch, search_tokens, wished_search
+from dcomp.inference.token_samplers import Grid, Tokens, token_family
+from dcomp.inference.token_tasks import (
+    Begin,
+    Reading,
+    Sweep,
+    Walk,
+    begin_tokens,
+    draw_documents,
+    in_entry_order,
+    move_tokens,
+    pool,
+    pooled_of,
+    read_documents,
+    record_documents,
+    sweep_tokens,
+    with_pooled,
+)
 from dcomp.models import Model, Observations
-from dcomp.models.arrays import large_array, read_only
+from dcomp.models.arrays import read_only
 from dcomp.models.options import Occasion, Option
 
 SMALL = 100_000  # tokens
@@ -156,11 +167,11 @@ class CollapsedGibbs(Sampler):
             return False
         return shares and (model.n_components >= MANY if self.sparse is None else self.sparse)
 
-    def _walk(self, model: Model, observed: Observations) -> _Walk:
+    def _walk(self, model: Model, observed: Observations) -> Walk:
         totals = observed.feature_totals if len(observed.parts) > 1 else None
-        return _Walk(self, self.is_sparse(model, observed), totals)
+        return Walk(self, self.is_sparse(model, observed), totals)
 
-    def sampler(self, model: Model, part: Observations, walk: _Walk | None = None) -> Tokens:
+    def sampler(self, model: Model, part: Observations, walk: Walk | None = None) -> Tokens:
         """The sampler of single tokens: their order, with room for the counts."""
         walk = walk or self._walk(model, part)
         n_tokens = part.counts.n_tokens
@@ -183,11 +194,11 @@ class CollapsedGibbs(Sampler):
         if self.start == "mean-field":
             begin = MeanFieldStart.fitted(family.flat_model(model), observed, seed, executor)
             model, locals_ = family.with_start(model, begin.model), begin.locals
-        how = _Begin(walk, model, None if begin is None else begin.weights, seed)
-        after, _ = executor.map_reduce(_begin, parts, locals_, how)
+        how = Begin(walk, model, None if begin is None else begin.weights, seed)
+        after, _ = executor.map_reduce(begin_tokens, parts, locals_, how)
         unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
         state = State(Global(model, unread, 0, seed), after, observed.counts.firsts)
-        return state if walk.alone else _pool(observed, state, walk, executor)
+        return state if walk.alone else pool(observed, state, walk, executor)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep over all tokens. The native counts are a cache of z: rebuilt if they are not
@@ -199,12 +210,12 @@ class CollapsedGibbs(Sampler):
         model, sweep = state.model, state.sweep + 1
         learns = bool(model.scores.learned or model.loadings.learned)
         learns = learns and sweep > self.anneal and sweep % self.learn_every == 0
-        how = _Sweep(walk, state.shared, heated(model, sweep, self.anneal), learns)
-        after, stats = executor.map_reduce(_sweep, parts, state.locals, how)
+        how = Sweep(walk, state.shared, heated(model, sweep, self.anneal), learns)
+        after, stats = executor.map_reduce(sweep_tokens, parts, state.locals, how)
         shared = replace(state.shared, sweep=sweep)
         joint, family = stats.joint, token_family(model)
         if not walk.alone:
-            shared = _with_pooled(shared, pooled_of(shared) + stats.moved)
+            shared = with_pooled(shared, pooled_of(shared) + stats.moved)
             joint += self._of_corpus(observed, shared, executor)
         new = replace(state, shared=shared, locals=after)
         if sweep > self.burn_in:
@@ -228,14 +239,14 @@ class CollapsedGibbs(Sampler):
         return value + token_family(model).log_row_moments(model, pooled_of(shared))
 
     def _recorded(
-        self, observed: Observations, state: State, walk: _Walk, executor: Executor
+        self, observed: Observations, state: State, walk: Walk, executor: Executor
     ) -> State:
         """With this sweep added to the sums."""
         shared, features = state.shared, observed.counts.features
         model = shared.model
         recorded = shared.recorded or empty_loadings(model, features.n_features)
-        how = _Reading(walk, shared, recorded if walk.alone else None)
-        after, found = executor.map_reduce(_record, observed.parts, state.locals, how)
+        how = Reading(walk, shared, recorded if walk.alone else None)
+        after, found = executor.map_reduce(record_documents, observed.parts, state.locals, how)
         if walk.alone:
             recorded = found
         else:
@@ -245,17 +256,15 @@ class CollapsedGibbs(Sampler):
             recorded = token_family(model).record_pooled(recorded, model, rows)
         return replace(state, shared=replace(shared, recorded=recorded), locals=after)
 
-    def _drawn(
-        self, observed: Observations, state: State, walk: _Walk, executor: Executor
-    ) -> State:
+    def _drawn(self, observed: Observations, state: State, walk: Walk, executor: Executor) -> State:
         """With draws of scores and Θ given the sweep's counts and priors; the chain knows nothing
         of them."""
         shared, kinds = state.shared, self.keep.kinds
-        how = _Reading(walk, shared, kinds=kinds)
-        after, _ = executor.map_reduce(_draw, observed.parts, state.locals, how)
+        how = Reading(walk, shared, kinds=kinds)
+        after, _ = executor.map_reduce(draw_documents, observed.parts, state.locals, how)
         Theta = None
         if "loadings" in kinds:
-            n = _pool(observed, state, walk, executor).n if walk.alone else state.n
+            n = pool(observed, state, walk, executor).n if walk.alone else state.n
             where = (shared.model, observed.counts.features, n)
             Theta = draw_loadings(*where, shared.seed, shared.sweep, executor.n_threads)
         draw = Draw(shared.sweep, hyper_parameters(shared.model), Theta=Theta)
@@ -266,18 +275,18 @@ class CollapsedGibbs(Sampler):
         grow: Growth | StructureSearch,
         observed: Observations,
         state: State,
-        walk: _Walk,
+        walk: Walk,
         executor: Executor,
     ) -> State:
         """The state with new nodes."""
-        state = _pool(observed, state, walk, executor)
+        state = pool(observed, state, walk, executor)
         if isinstance(grow, StructureSearch):
-            new = search_tokens(grow, observed, state, walk, _move_tokens, executor)
+            new = search_tokens(grow, observed, state, walk, move_tokens, executor)
         else:
-            new = grow_tokens(grow, observed, state, walk, _move_tokens, executor)
+            new = grow_tokens(grow, observed, state, walk, move_tokens, executor)
         if walk.alone:
             return new
-        return _pool(observed, new, self._walk(new.model, observed), executor)
+        return pool(observed, new, self._walk(new.model, observed), executor)
 
     def in_entry_order(
         self, model: Model, observed: Observations, z: npt.NDArray[np.uint16]
@@ -286,16 +295,16 @@ class CollapsedGibbs(Sampler):
         walk, first, pieces = self._walk(model, observed), 0, []
         for part in observed.parts:
             last = first + part.counts.n_tokens
-            pieces.append(_in_entry_order(self.sampler(model, part, walk), z[first:last]))
+            pieces.append(in_entry_order(self.sampler(model, part, walk), z[first:last]))
             first = last
         return pieces[0] if len(pieces) == 1 else read_only(np.concatenate(pieces))
 
     def finish(self, observed: Observations, state: State, executor: Executor) -> State:
         """c and n of the last assignment, and what else is read from it."""
         walk = self._walk(state.model, observed)
-        state = _pool(observed, state, walk, executor)
-        how = _Reading(walk, state.shared)
-        after, _ = executor.map_reduce(_read, observed.parts, state.locals, how)
+        state = pool(observed, state, walk, executor)
+        how = Reading(walk, state.shared)
+        after, _ = executor.map_reduce(read_documents, observed.parts, state.locals, how)
         return replace(state, locals=after).gathered(executor)
 
 
@@ -306,213 +315,3 @@ def parts_of(n_tokens: int) -> int:
     (8, 16, 32)
     """
     return next((parts for limit, parts in PARTS if n_tokens < limit), MOST_PARTS)
-
-
-@dataclass(frozen=True)
-class _Walk:
-    """How the tokens of every part are walked."""
-
-    algorithm: CollapsedGibbs
-    sparse: bool
-    feature_totals: npt.NDArray[np.int64] | None  # of the corpus, where there are several parts
-
-    @property
-    def alone(self) -> bool:
-        """Whether one part is the whole corpus. It keeps the counts of features to itself while it
-        runs, because at many components they are large."""
-        return self.feature_totals is None
-
-    def counts_of(self, part: Observations, local: Local, shared: Global) -> _Counts:
-        """The native counts of the part's assignment: those that are at hand if they are its."""
-        counts = local.handle
-        if not isinstance(counts, _Counts) or counts.sweep != shared.sweep:
-            counts = _Counts(self.algorithm.sampler(shared.model, part, self), shared.sweep)
-            assert local.z is not None
-            counts.tokens.count(local.z)
-        return counts
-
-
-@dataclass
-class _Counts:
-    """Native counts, a worker's own, and the sweep whose assignment they are the counts of."""
-
-    tokens: Tokens
-    sweep: int
-
-
-def _pool(observed: Observations, state: State, walk: _Walk, executor: Executor) -> State:
-    """With the counts of the corpus as the parts' own add up."""
-    how = _Reading(walk, state.shared)
-    after, pooled = executor.map_reduce(_own_counts, observed.parts, state.locals, how)
-    return replace(state, shared=_with_pooled(state.shared, pooled), locals=after)
-
-
-def pooled_of(shared: Global) -> Pooled:
-    """The counts of the corpus that sweeps share."""
-    carried = shared.carried
-    return Pooled(shared.n, carried.structure_counts if isinstance(carried, PairCounts) else None)
-
-
-def _with_pooled(shared: Global, pooled: Pooled) -> Global:
-    """With other counts of the corpus."""
-    shared = replace(shared, n=read_only(pooled.n))
-    if token_family(shared.model).carried_type is None:
-        return shared
-    moves = shared.carried.moves if isinstance(shared.carried, PairCounts) else None
-    return replace(shared, carried=PairCounts(None, pooled.rows, moves))
-
-
-@dataclass(frozen=True)
-class _Begin:
-    """What every part is told at the start."""
-
-    walk: _Walk
-    model: Model
-    weights: Weights | None  # of a mean-field fit
-    seed: int
-
-
-def _begin(
-    part: Observations, local: Local | None, how: _Begin, n_threads: int
-) -> tuple[Local, None]:
-    """A component for every token of a part."""
-    tokens = how.walk.algorithm.sampler(how.model, part, how.walk)
-    z = np.empty(tokens.n_tokens, dtype=np.uint16)
-    if how.weights is None or local is None:
-        tokens.start(how.seed, z)
-    else:
-        tokens.start_from(how.model, local.c, how.weights, how.seed, z, n_threads)
-    tokens.count(z)
-    # While it runs, z says it all; `finish` reads c, which at many components is large.
-    unread = read_only(np.empty((0, how.model.n_components), dtype=np.int32))
-    return Local(unread, read_only(z), handle=_Counts(tokens, 0)), None
-
-
-@dataclass(frozen=True)
-class _Sweep:
-    """What every part is told of a sweep."""
-
-    walk: _Walk
-    before: Global
-    warm: Model  # that it draws with
-    learns: bool
-
-
-@dataclass(frozen=True)
-class TokenStats:
-    """What a sweep of a part's tokens adds up to."""
-
-    words: float  # Σ log p(word | all the rest)
-    joint: float  # log p(z, words) but for constants: all of it alone, else the documents' part
-    constant: float
-    moved: Any  # the change of the corpus's counts; of a part that is alone they themselves where
-    # γ is learned from them, and else None
-    seen: Any  # what the score prior learns from
-
-    def __add__(self, other: TokenStats) -> TokenStats:
-        return TokenStats(
-            self.words + other.words,
-            self.joint + other.joint,
-            self.constant + other.constant,
-            self.moved + other.moved,
-            None if self.seen is None else self.seen + other.seen,
-        )
-
-
-def _sweep(
-    part: Observations, local: Local, how: _Sweep, n_threads: int
-) -> tuple[Local, TokenStats]:
-    """All tokens of a part once."""
-    before, model = how.before, how.before.model
-    counts = how.walk.counts_of(part, local, before)
-    tokens, sweep, lent = counts.tokens, before.sweep + 1, pooled_of(before)
-    if not how.walk.alone:
-        tokens.load(lent)
-    assert local.z is not None
-    z = local.z.copy()
-    counts.sweep = -1  # until the sweep is whole
-    words = tokens.sweep(how.warm, z, before.seed, sweep, n_threads)
-    counts.sweep = sweep
-    constant = float(model.log_constant(part, combinatoric=False).sum())
-    seen = tokens.seen(model) if how.learns else None
-    if how.walk.alone:
-        joint = tokens.log_moments(model, n_threads)
-        wants_n = how.learns and model.loadings.learned
-        moved = tokens.pooled(model) if wants_n else None
-    else:
-        joint = tokens.log_score_moments(model, n_threads)
-        moved = tokens.moved(model, lent)
-        tokens.unload()
-    after = replace(local, z=read_only(z), handle=counts)
-    return after, TokenStats(words, joint, constant, moved, seen)
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """What every part is told when something is read from its assignment."""
-
-    walk: _Walk
-    shared: Global
-    recorded: RecordedLoadings | None = None  # where a part is alone
-    kinds: tuple[str, ...] = ()  # of draws
-
-
-def _own_counts(
-    part: Observations, local: Local, how: _Reading, n_threads: int
-) -> tuple[Local, Pooled]:
-    """The part's own counts of features, from its assignment and not from what was lent."""
-    counts = how.walk.counts_of(part, local, how.shared)
-    if not how.walk.alone:
-        assert local.z is not None
-        counts.tokens.count(local.z)
-    return replace(local, handle=counts), counts.tokens.pooled(how.shared.model)
-
-
-def _record(part: Observations, local: Local, how: _Reading, n_threads: int) -> tuple[Local, Any]:
-    """The sums with this sweep's added."""
-    model = how.shared.model
-    counts = how.walk.counts_of(part, local, how.shared)
-    recorded = local.recorded or empty_documents(model, part)
-    pooled = None if how.recorded is not None else pooled_of(how.shared)
-    recorded, found = counts.tokens.record(recorded, how.recorded, model, pooled, n_threads)
-    return replace(local, recorded=recorded, handle=counts), found
-
-
-def _draw(part: Observations, local: Local, how: _Reading, n_threads: int) -> tuple[Local, None]:
-    """Scores given the sweep's counts, and the assignment itself."""
-    shared = how.shared
-    model, counts = shared.model, how.walk.counts_of(part, local, shared)
-    scores = assignments = None
-    if "scores" in how.kinds:
-        c, _ = counts.tokens.documents(model)
-        beside = counts.tokens.beside(model, None if how.walk.alone else pooled_of(shared))
-        scores = draw_scores(model, part, c, beside, shared.seed, shared.sweep, n_threads)
-    if "assignments" in how.kinds:
-        assert local.z is not None
-        by_entry = _in_entry_order(counts.tokens, local.z)
-        assignments = counts.tokens.components(model, by_entry)
-    drawn = DrawnDocuments(scores, assignments)
-    return replace(local, draws=(*local.draws, drawn), handle=counts), None
-
-
-def _read(part: Observations, local: Local, how: _Reading, n_threads: int) -> tuple[Local, None]:
-    """c of the assignment, and what documents have beside it; the native counts are let go."""
-    counts = how.walk.counts_of(part, local, how.shared)
-    c, beside = counts.tokens.documents(how.shared.model)
-    return replace(local, c=c, carried=beside, handle=None), None
-
-
-def _move_tokens(
-    part: Observations, local: Local, how: TokenMoves | Found, n_threads: int
-) -> tuple[Local, None]:
-    """A new assignment for new nodes."""
-    counts = how.walk.counts_of(part, local, how.before)
-    assert local.z is not None
-    z = how.moved(part, local.z, counts.tokens.entries())
-    return replace(local, z=z, handle=None), None
-
-
-def _in_entry_order(tokens: Tokens, z: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-    out = large_array(z.shape, np.uint16)
-    tokens.in_entry_order(np.ascontiguousarray(z), out)
-    return read_only(out)
