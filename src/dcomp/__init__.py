@@ -27,7 +27,7 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp import evaluate
+    from dcomp import datasets, evaluate
     from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, StructuredDCA, TreeDCA
 
 __version__ = package_version()
@@ -55,6 +55,7 @@ __all__ = [
     "UnsupportedCombination",
     "as_counts",
     "data",
+    "datasets",
     "evaluate",
     "fit",
     "inference",
@@ -66,16 +67,17 @@ __all__ = [
 
 
 _ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "StructuredDCA", "TreeDCA")
+_ROOMS = ("datasets", "evaluate")
 
 
 def __getattr__(name: str) -> Any:
     # What a fit does not need comes when it is asked for: scikit-learn takes a second to import.
     if name in _ESTIMATORS:
         return getattr(importlib.import_module("dcomp.estimators"), name)
-    if name == "evaluate":
-        return importlib.import_module("dcomp.evaluate")
+    if name in _ROOMS:
+        return importlib.import_module(f"dcomp.{name}")
     raise AttributeError(f"module 'dcomp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ESTIMATORS, "evaluate"})
+    return sorted({*globals(), *_ESTIMATORS, *_ROOMS})

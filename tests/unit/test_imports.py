@@ -22,7 +22,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "decisions" / "0015-rooms.
 FLOORS = (
     ("_core", "errors"),
     ("data",),
-    ("io", "models"),
+    ("datasets", "io", "models"),
     ("executors", "reference"),
     ("inference",),
     ("registry",),
@@ -122,6 +122,7 @@ def test_imports_go_one_way(path):
         ("evaluate", "from dcomp.use import blocs", ["must not import use"]),
         ("evaluate", "from dcomp.recipe import Recipe", []),
         ("cli", "def f():\n    from dcomp import __version__", []),
+        ("datasets", "from dcomp.models import Model", ["datasets must not import models"]),
         ("io", "from dcomp import _core", ["io may import data and errors only"]),
         ("result", "class Fit:\n    def plot(self):\n        from dcomp.plot import draw", []),
         ("result", "if TYPE_CHECKING:\n    from dcomp.plot import Picture", []),
