@@ -128,7 +128,9 @@ def test_no_sweep_lowers_the_likelihood(solver, dtype):
 
 def test_the_objective_is_the_log_likelihood():
     W, *_ = problem(6, n_docs=30, n_features=20)
-    fitted = fit(W, GammaPoisson.build(3, **FLAT), MaximumLikelihood(dtype="float64"), max_iter=25)
+    """At the maximum, where the words of components add up alike over documents and features."""
+    algorithm = MaximumLikelihood(dtype="float64")
+    fitted = fit(W, GammaPoisson.build(3, **FLAT), algorithm, max_iter=300, tol=0)
     y = fitted.scores @ fitted.Theta.T
     assert fitted.objective == pytest.approx((W * np.log(np.maximum(y, 1e-300)) - y).sum())
 

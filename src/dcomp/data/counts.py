@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -384,15 +385,17 @@ found -1 at document 'd17', feature 'the'
         """Give the same counts, cut into `n` parts of about as many entries each.
 
         The cut depends on the counts alone. The same parts give the same numbers to the last bit
-        wherever they are worked on; another cut agrees to rounding.
+        wherever they are worked on (docs/guides/parts.md has what another cut may change). It goes
+        along while all documents do; `rows` of some of them are one part again.
 
         >>> Counts.from_matrix([[1, 1], [2, 0], [0, 3], [4, 0]]).in_parts(2).firsts
         (0, 2)
         """
-        if isinstance(n, bool) or int(n) != n or not 1 <= n <= self.n_docs:
+        whole = isinstance(n, int | np.integer) and not isinstance(n, bool)
+        if not whole or not 1 <= n <= self.n_docs:
             raise InvalidParameter(
                 f"in_parts needs a whole number from 1 to the number of documents, {self.n_docs}; "
-                f"got {n}"
+                f"got {n!r}"
             )
         # A document counts for one beside its entries: empty ones are work, too.
         work = self.indptr + np.arange(self.n_docs + 1)
@@ -404,13 +407,19 @@ found -1 at document 'd17', feature 'the'
         firsts = np.minimum(firsts, self.n_docs - n + steps)
         return self.cut_at(tuple(firsts.tolist()))
 
-    def cut_at(self, firsts: tuple[int, ...]) -> Counts:
+    def cut_at(self, firsts: Sequence[int]) -> Counts:
         """Give the same counts, cut before these documents; the first of them is 0.
 
         >>> Counts.from_matrix([[1], [2], [3]]).cut_at((0, 1)).parts[1].data.tolist()
         [2, 3]
         """
-        return self if tuple(firsts) == self.firsts else replace(self, firsts=tuple(firsts))
+        try:
+            wanted = tuple(operator.index(first) for first in firsts)
+        except TypeError:
+            raise InvalidParameter(
+                f"firsts must be the numbers of documents, the first of each part; got {firsts!r}"
+            ) from None
+        return self if wanted == self.firsts else replace(self, firsts=wanted)
 
     @property
     def parts(self) -> tuple[Counts, ...]:

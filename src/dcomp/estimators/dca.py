@@ -55,8 +55,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
         tol, samplers run them all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
-    start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; laplace:
-        "collapsed-gibbs" (the default), "mean-field" or "seeded".
+    start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; mean
+        field, map and ml: "seeded" by documents, "spectral", or "auto" (the default): spectral
+        unless most counts are 0; laplace: "collapsed-gibbs" (the default), "mean-field", "seeded".
     anneal : samplers: first sweeps with priors that begin stronger, 0 unless given; "auto" for four
         fifths of burn_in.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.

@@ -147,7 +147,7 @@ def _learned(
     if not names:
         return model, ()
     fitted = fit(
-        counts,
+        counts.cut_at((0,)),  # as the chains have it, so that no cut changes the evidence
         model,
         CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2),
         exposure=exposure,

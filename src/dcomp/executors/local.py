@@ -29,6 +29,13 @@ class LocalExecutor:
 
     n_threads: int
 
+    def __post_init__(self) -> None:
+        whole = isinstance(self.n_threads, int) and not isinstance(self.n_threads, bool)
+        if not whole or self.n_threads < 1:
+            raise InvalidParameter(
+                f"an executor needs a whole number of threads, 1 or more; got {self.n_threads!r}"
+            )
+
     @classmethod
     def from_jobs(cls, n_jobs: int | None) -> LocalExecutor:
         """scikit-learn's `n_jobs`: None or -1 for every core, -2 for all but one, and so on."""
@@ -72,12 +79,23 @@ class LocalExecutor:
 
 
 def resolve_executor(n_jobs: int | None, executor: Executor | None = None) -> Executor:
-    """The executor that was given, else this machine with `n_jobs` threads.
+    """The executor that was given, else this machine with `n_jobs` threads; not both.
 
     >>> resolve_executor(3).n_threads
     3
     """
-    return LocalExecutor.from_jobs(n_jobs) if executor is None else executor
+    if executor is None:
+        return LocalExecutor.from_jobs(n_jobs)
+    asked = ("n_threads", "map_reduce", "gather", "side_by_side")
+    missing = [name for name in asked if not hasattr(executor, name)]
+    if missing or isinstance(executor, type):
+        what = f"without {', '.join(missing)}" if missing else "a class, not one of it"
+        raise InvalidParameter(
+            f"executor must be a dcomp.executors.Executor; got {executor!r}, {what}"
+        )
+    if n_jobs is not None:
+        raise InvalidParameter(f"give n_jobs or an executor, not both; got n_jobs={n_jobs}")
+    return executor
 
 
 @dataclass(frozen=True)

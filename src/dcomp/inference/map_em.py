@@ -22,8 +22,8 @@ from dcomp.inference.mean_field import (
     finite_objective,
     with_learned,
 )
-from dcomp.inference.options import LOADINGS, MAX_INNER
-from dcomp.inference.start import seeded_state
+from dcomp.inference.options import LOADINGS, MAX_INNER, START
+from dcomp.inference.spectral import check_climb_start, climb_state
 from dcomp.inference.state import State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
@@ -38,6 +38,7 @@ class MapEM(Climber):
     Dirichlet(γ), γ ≥ 1: at γ = 1 the maximum of the likelihood.
     max_inner, inner_tol: updates of one document per sweep (C04: 8 to 20), at most and until
     Σ|Δc| ≤ tol·L.
+    start: "seeded", "spectral" or "auto", as in MeanField.
 
     >>> MapEM(max_inner=20).name
     'map'
@@ -47,14 +48,16 @@ class MapEM(Climber):
     max_inner: int = 10
     inner_tol: float = 1e-3
     dtype: str = "float32"
+    start: str = "auto"
 
     name: ClassVar[str] = "map"
     objective_name: ClassVar[str] = "log posterior"
     mode: ClassVar[str] = "maximise"
     estimates: ClassVar[str] = "mode"
-    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER)
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START)
 
     def __post_init__(self) -> None:
+        check_climb_start(self.start)
         if self.loadings not in ("mean", "map"):
             raise InvalidParameter(f"loadings must be mean or map; got {self.loadings!r}")
         if self.dtype not in ("float32", "float64"):
@@ -75,7 +78,8 @@ class MapEM(Climber):
     ) -> State:
         """Even scores, loadings seeded by documents."""
         check_modes(model, self.loadings)
-        return seeded_state(model, observed, seed, self.dtype, executor or LocalExecutor(1))
+        executor = executor or LocalExecutor(1)
+        return climb_state(self.start, model, observed, seed, self.dtype, executor)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ from n, every document's scores, then the new n."""

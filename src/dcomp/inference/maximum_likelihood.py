@@ -19,8 +19,8 @@ from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombinat
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Climber, FloatingArray, Info
 from dcomp.inference.map_em import check_flat
-from dcomp.inference.options import SOLVER
-from dcomp.inference.start import seeded_state
+from dcomp.inference.options import SOLVER, START
+from dcomp.inference.spectral import check_climb_start, climb_state
 from dcomp.inference.state import Carried, Global, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -40,6 +40,7 @@ class MaximumLikelihood(Climber):
     "multiplicative" (Lee and Seung).
     max_rounds, round_tol: rounds of coordinate descent per document or feature and sweep, at most
     and until Σ|Δ| ≤ tol·(its words).
+    start: "seeded", "spectral" or "auto", as in MeanField.
 
     >>> MaximumLikelihood().name
     'ml'
@@ -49,15 +50,17 @@ class MaximumLikelihood(Climber):
     max_rounds: int = 2
     round_tol: float = 1e-3
     dtype: str = "float32"
+    start: str = "auto"
 
     name: ClassVar[str] = "ml"
     objective_name: ClassVar[str] = "log likelihood"
     mode: ClassVar[str] = "maximise"  # of a new document, too
     estimates: ClassVar[str] = "likelihood"
-    options: ClassVar[tuple[Option, ...]] = (SOLVER,)
+    options: ClassVar[tuple[Option, ...]] = (SOLVER, START)
     must_carry: ClassVar[bool] = False  # multiplicative updates carry nothing on
 
     def __post_init__(self) -> None:
+        check_climb_start(self.start)
         if self.solver not in SOLVERS:
             raise InvalidParameter(
                 f"solver must be one of {', '.join(SOLVERS)}; got {self.solver!r}"
@@ -96,7 +99,8 @@ class MaximumLikelihood(Climber):
                 f"counts are in {len(observed.parts)} parts: give solver='multiplicative', whose "
                 "sums add over parts, or one part"
             )
-        return seeded_state(model, observed, seed, self.dtype, executor or LocalExecutor(1))
+        executor = executor or LocalExecutor(1)
+        return climb_state(self.start, model, observed, seed, self.dtype, executor)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: documents, then features; a step that lowers the likelihood is taken back."""

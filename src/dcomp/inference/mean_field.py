@@ -26,8 +26,9 @@ from dcomp.inference.base import (
     SufficientStats,
 )
 from dcomp.inference.growth import Growth, grow_counts, is_due, wished_growth
-from dcomp.inference.options import LOADINGS, MAX_INNER
-from dcomp.inference.start import even_c, seeded_state
+from dcomp.inference.options import LOADINGS, MAX_INNER, START
+from dcomp.inference.spectral import check_climb_start, climb_state, is_spectral
+from dcomp.inference.start import even_c
 from dcomp.inference.state import Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -47,6 +48,8 @@ class MeanField(Climber):
     max_inner, inner_tol: updates of one document per sweep, at most and until Σ|Δc| ≤ tol·L.
     gentle_sweeps: first sweeps with a single update per document (BJ04 2.1).
     learn_after: sweeps before hyper-parameters are learned.
+    start: "seeded" by single documents, "spectral" by the spectrum of the table, or "auto": the
+    latter where the table is not mostly zeros.
     grow: when and how far a tree of components grows.
 
     >>> MeanField(loadings="vb").name
@@ -59,11 +62,12 @@ class MeanField(Climber):
     gentle_sweeps: int = 30
     learn_after: int = 10
     dtype: str = "float32"
+    start: str = "auto"
     grow: Growth | None = None
 
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
-    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER)
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START)
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:
@@ -72,6 +76,7 @@ class MeanField(Climber):
             )
         if self.dtype not in ("float32", "float64"):
             raise InvalidParameter(f"dtype must be float32 or float64; got {self.dtype!r}")
+        check_climb_start(self.start)
         if self.max_inner < 1:
             raise InvalidParameter(f"max_inner must be at least 1; got {self.max_inner}")
         for name in ("inner_tol", "gentle_sweeps", "learn_after"):
@@ -99,7 +104,8 @@ class MeanField(Climber):
                 "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
                 f"got gamma = {gamma.min():g} (use loadings='mean' or 'vb')"
             )
-        return seeded_state(model, observed, seed, self.dtype, executor or LocalExecutor(1))
+        executor = executor or LocalExecutor(1)
+        return climb_state(self.start, model, observed, seed, self.dtype, executor)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: weights from n, every document, then new n and hyper-parameters."""
@@ -107,7 +113,9 @@ class MeanField(Climber):
             state = grow_counts(self.grow, observed, state, executor)
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
-        gentle = state.sweep < self.gentle_sweeps
+        # A start by the spectrum knows its documents: there is nothing to be gentle to.
+        is_known = is_spectral(self.start, state.model, observed)
+        gentle = state.sweep < self.gentle_sweeps and not is_known
         max_inner = 1 if gentle else self.max_inner
         how = Allocation(state.model, weights, max_inner, self.inner_tol)
         after, stats = executor.map_reduce(allocate, observed.parts, state.locals, how)

@@ -56,9 +56,10 @@ BURN_IN = Option(
 START = Option(
     "start",
     "word",
-    "where it begins: random, or mean-field to begin near a mode; for laplace: collapsed-gibbs, "
-    "mean-field or seeded.",
-    shown="random; laplace: collapsed-gibbs",
+    "where it begins. Samplers: random, or mean-field to begin near a mode. Mean field, map, ml: "
+    "seeded by documents, spectral, or auto: spectral unless most counts are 0. Laplace: "
+    "collapsed-gibbs, mean-field or seeded.",
+    shown="random; auto; laplace: collapsed-gibbs",
     metavar="NAME",
     panel=_CHAINS,
 )

@@ -120,7 +120,7 @@ def _cut_alike(counts: Counts, resume: Fit) -> Counts:
     if counts.firsts not in ((0,), firsts):
         raise InvalidParameter(
             f"a fit goes on in the parts it was begun with, {len(firsts)}; these counts are in "
-            f"{len(counts.firsts)}, cut in other places: give them uncut"
+            f"{len(counts.firsts)} of their own: give them uncut"
         )
     return counts.cut_at(firsts) if firsts[-1] < counts.n_docs else counts
 

@@ -39,7 +39,7 @@ def test_parts_have_about_as_many_entries():
     assert max(sizes) < 1.05 * min(sizes)
 
 
-@pytest.mark.parametrize("n", [0, -1, 41, 2.5, True])
+@pytest.mark.parametrize("n", [0, -1, 41, 2.5, True, "3", None, [3], float("nan"), float("inf")])
 def test_a_number_of_parts_must_fit(counts, n):
     with pytest.raises(dcomp.InvalidParameter, match="from 1 to the number of documents, 40; got"):
         counts.in_parts(n)
@@ -49,6 +49,16 @@ def test_a_number_of_parts_must_fit(counts, n):
 def test_parts_begin_where_they_can(counts, firsts):
     with pytest.raises(dcomp.InvalidParameter, match="firsts must ascend from 0 and stay below 40"):
         counts.cut_at(firsts)
+
+
+@pytest.mark.parametrize("firsts", [(0, 1.5), (0, 2.0), None, 5, "ab"])
+def test_parts_begin_with_documents(counts, firsts):
+    with pytest.raises(dcomp.InvalidParameter, match="firsts must be the numbers of documents"):
+        counts.cut_at(firsts)
+
+
+def test_numbers_of_documents_may_be_numpys(counts):
+    assert all(type(first) is int for first in counts.cut_at(np.array([0, 7])).firsts)
 
 
 def test_the_cut_goes_along_where_the_documents_do(counts):

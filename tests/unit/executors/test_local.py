@@ -8,7 +8,9 @@ import time
 import numpy as np
 import pytest
 
+import dcomp
 from dcomp.executors import LocalExecutor, SideBySide, pairwise_sum, resolve_executor
+from dcomp.models import DirichletMultinomial
 
 
 class Order:
@@ -99,8 +101,25 @@ def test_what_a_part_raises_is_raised_and_the_rest_is_let_go():
     assert len(begun) < 10
 
 
-def test_given_executors_go_before_n_jobs():
+@pytest.mark.parametrize("wrong", [2, "local", LocalExecutor, object()])
+def test_an_executor_must_be_one(wrong):
+    with pytest.raises(dcomp.InvalidParameter, match="executor must be a dcomp"):
+        dcomp.fit([[1, 2], [3, 0]], DirichletMultinomial.build(2), executor=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "2", None, True])
+def test_threads_are_one_or_more(wrong):
+    with pytest.raises(dcomp.InvalidParameter, match="a whole number of threads, 1 or more; got"):
+        LocalExecutor(wrong)
+
+
+def test_an_executor_or_n_jobs():
+    with pytest.raises(dcomp.InvalidParameter, match="not both; got n_jobs=2"):
+        resolve_executor(2, LocalExecutor(1))
+
+
+def test_given_executors_are_taken():
     own = LocalExecutor(5)
-    assert resolve_executor(2, own) is own
+    assert resolve_executor(None, own) is own
     assert resolve_executor(2) == LocalExecutor(2)
     assert own.side_by_side() == SideBySide(5)

@@ -126,7 +126,7 @@ def test_map_below_one_is_refused(planted):
 
 def test_single_updates_in_the_first_sweeps(problem):
     model, _, observed, executor = problem
-    algorithm = MeanField(max_inner=5, inner_tol=0, gentle_sweeps=2)
+    algorithm = MeanField(max_inner=5, inner_tol=0, gentle_sweeps=2, start="seeded")
     rows = run(model, algorithm, observed, executor, max_iter=4, stopping=RelativeChange(0)).history
     assert rows[0].inner_updates == rows[1].inner_updates == 1
     assert rows[2].inner_updates > 4

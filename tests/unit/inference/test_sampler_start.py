@@ -115,8 +115,10 @@ def test_wrong_ways_to_begin():
         CollapsedGibbs(start="lda")
     with pytest.raises(InvalidParameter, match=r"between 0 and burn_in = 10.*got 11"):
         Gibbs(burn_in=10, anneal=11)
-    with pytest.raises(UnsupportedCombination, match="start= is an option of the samplers"):
-        Recipe(model=model_of("DM"), algorithm="mean-field", start="random")
+    with pytest.raises(InvalidParameter, match="one of auto, seeded, spectral; got 'random'"):
+        MeanField(start="random")
+    with pytest.raises(UnsupportedCombination, match="anneal= is an option of the samplers"):
+        Recipe(model=model_of("DM"), algorithm="mean-field", anneal=3)
 
 
 def log_p(gamma, n, blocks):

@@ -27,7 +27,7 @@ def resolved(**given):
         ({"depth": 2}, "depth= is an option of model TM and ST, not DM"),
         ({"model": "ST", "grow_to": 9}, "grow_to= is an option of model TM, not ST"),
         ({"burn_in": 5}, "burn_in= is an option of the samplers, not mean-field"),
-        ({"start": "random"}, "start= is an option of the samplers and laplace, not mean-field"),
+        ({"anneal": 3}, "anneal= is an option of the samplers, not mean-field"),
         (
             {"algorithm": "gibbs", "loadings": "vb"},
             "loadings= is an option of mean-field, map and laplace, not gibbs",

@@ -84,7 +84,7 @@ def test_correlations_and_their_graph(model):
 
 def test_shrinkage_draws_correlations_in(planted):
     free, half, none = (
-        dcomp.CTM(5, shrinkage=s, start="mean-field", max_iter=30, tol=0, verbose=0)
+        dcomp.CTM(5, shrinkage=s, start="seeded", max_iter=30, tol=0, verbose=0)
         .fit(planted[0])
         .fit_.model.scores
         for s in (0.0, 0.5, 1.0)
@@ -94,7 +94,7 @@ def test_shrinkage_draws_correlations_in(planted):
     def size(scores):
         return np.abs(scores.Sigma0 - uncorrelated(scores.Sigma0)).max()
 
-    assert size(none) < 1e-10 < size(half) < size(free)
+    assert size(none) < 1e-4 < size(half) < size(free)  # a limit of Σ0 leaves a trace
     with pytest.raises(dcomp.InvalidParameter, match="shrinkage must be 'auto' or a number"):
         dcomp.CTM(2, shrinkage=True, verbose=0).fit(planted[0])
 
