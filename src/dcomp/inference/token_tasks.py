@@ -104,6 +104,8 @@ def begin_tokens(
     else:
         tokens.start_from(how.model, local.c, how.weights, how.seed, z, n_threads)
     tokens.count(z)
+    if not how.walk.alone:
+        tokens.unload()
     # While it runs, z says it all; `finish` reads c, which at many components is large.
     unread = read_only(np.empty((0, how.model.n_components), dtype=np.int32))
     return Local(unread, read_only(z), handle=Counted(tokens, 0)), None
@@ -183,10 +185,13 @@ def own_counts(
 ) -> tuple[Local, Pooled]:
     """The part's own counts of features, from its assignment and not from what was lent."""
     counts = how.walk.counts_of(part, local, how.shared)
-    if not how.walk.alone:
-        assert local.z is not None
-        counts.tokens.count(local.z)
-    return replace(local, handle=counts), counts.tokens.pooled(how.shared.model)
+    if how.walk.alone:
+        return replace(local, handle=counts), counts.tokens.pooled(how.shared.model)
+    assert local.z is not None
+    counts.tokens.count(local.z)
+    pooled = counts.tokens.pooled(how.shared.model)
+    counts.tokens.unload()  # while it waits for the others
+    return replace(local, handle=counts), pooled
 
 
 def record_documents(
