@@ -32,7 +32,7 @@ std::int32_t binomial_by_rejection(Stream& rng, std::int32_t n, double p) {
   const double spread = std::sqrt(n * p * (1 - p));
   const double b = 1.15 + 2.53 * spread, a = -0.0873 + 0.0248 * b + 0.01 * p;
   const double c = n * p + 0.5, v_r = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * spread;
-  const double log_odds = std::log(p / (1 - p)), mode = std::floor((n + 1) * p);
+  const double log_odds = std::log(p / (1 - p)), mode = std::floor((n + 1.0) * p);
   const auto log_factorials = [](double k, double rest) {
     int sign = 0;
     return lgamma_r(k + 1, &sign) + lgamma_r(rest + 1, &sign);

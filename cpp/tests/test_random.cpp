@@ -75,7 +75,8 @@ TEST(binomial_draws_have_the_moments_of_a_binomial) {
   const struct {
     std::int32_t n;
     double p;
-  } cases[] = {{1, 0.3}, {20, 0.1}, {50, 0.9}, {1000, 0.03}, {100000, 0.5}, {2000000000, 1e-8}};
+  } cases[] = {{1, 0.3},      {20, 0.1},          {50, 0.9},        {1000, 0.03},
+               {100000, 0.5}, {2000000000, 1e-8}, {INT32_MAX, 0.25}};
   for (const auto& c : cases) {
     dcomp::Stream rng(9, dcomp::Purpose::allocation, 0, 0);
     const int n = 50000;

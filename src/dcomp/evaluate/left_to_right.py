@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp import _core
+from dcomp.data.canonical import LIMIT
 from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
 from dcomp.executors import Executor, resolve_executor
@@ -28,6 +29,7 @@ from dcomp.models.totals import log_totals
 from dcomp.result import Fit
 from dcomp.validation import whole_number
 
+_FEW = 20  # particles below which other tables of a document's length count for more
 RUNS = 2  # independent ones, whose difference tells the error of either
 MOVES = 100  # at most, of a particle per token: docs/decisions/0011-left-to-right.md
 
@@ -90,6 +92,7 @@ def left_to_right(
     observed = fit.observe(X, exposure)
     if observed.counts.n_tokens == 0:
         raise InvalidCounts("left_to_right needs documents with tokens; these have none")
+    _check_length(observed, particles)
     workers, parts = resolve_executor(n_jobs, executor), observed.parts
     weights = mean_loadings(fit, workers.n_threads)
     Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
@@ -171,6 +174,18 @@ def estimates(
             n_threads,
         )
     return np.asarray(out + constant)
+
+
+def _check_length(observed: Observations, particles: int) -> None:
+    """Each particle remembers the component of each token of a document."""
+    totals = observed.counts.doc_totals
+    longest, room = int(totals.argmax()), LIMIT // max(particles, _FEW)
+    if totals[longest] > room:
+        raise InvalidCounts(
+            f"left_to_right goes token by token: with {particles} particles a document must have "
+            f"at most {room} tokens; found {totals[longest]} at document "
+            f"{observed.counts.doc_name(longest)!r}. completion takes counts of any size"
+        )
 
 
 def _check_model(model: Model) -> None:

@@ -32,6 +32,7 @@ from dcomp.inference.growth import (
 )
 from dcomp.inference.keep import Keep
 from dcomp.inference.options import OF_SAMPLERS
+from dcomp.inference.room import require_room
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import add_loadings, empty_loadings
 from dcomp.inference.state import (
@@ -182,6 +183,7 @@ class CollapsedGibbs(Sampler):
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
         """Every token given to a component, at random or by a mean-field fit."""
+        require_room(observed, self.name, pairs=model.scores.capabilities.tokens == "pairs")
         executor, parts = executor or LocalExecutor(1), observed.parts
         if self.exact and len(parts) > 1:
             raise UnsupportedCombination(

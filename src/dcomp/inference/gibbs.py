@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
+from dcomp.data.canonical import LIMIT
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Info, Sampler, Schedule
@@ -23,6 +24,7 @@ from dcomp.inference.growth import Growth, check_growth, grow_counts, is_due, wi
 from dcomp.inference.keep import Keep
 from dcomp.inference.mean_field import with_learned
 from dcomp.inference.options import OF_SAMPLERS
+from dcomp.inference.room import require_room
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import add_loadings, add_means, empty_documents, empty_loadings
 from dcomp.inference.state import Draw, DrawnDocuments, Global, Local, RecordedDocuments, State
@@ -89,6 +91,7 @@ class Gibbs(Sampler):
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
         """Every token given to a component, at random or by a mean-field fit."""
+        require_room(observed, self.name)
         executor, parts = executor or LocalExecutor(1), observed.parts
         if self.start == "mean-field":
             begin = MeanFieldStart.fitted(model, observed, seed, executor)
@@ -242,7 +245,8 @@ def _at_random(
 def _from_mean_field(
     part: Observations, local: Local, how: _Sweep, n_threads: int
 ) -> tuple[Local, npt.NDArray[np.int32]]:
-    expected = np.rint(local.c).astype(np.int32)
+    # In single precision the words of a component may be rounded up to 2^31.
+    expected = np.rint(local.c.astype(np.float64)).clip(max=LIMIT).astype(np.int32)
     prior = moment_scores(how.model).without_zeros().native(part.native_exposure)
     c, n, _ = _drawn(part, expected, how, prior, None, n_threads)
     return Local(read_only(c)), n

@@ -20,6 +20,7 @@ from dcomp.inference.base import Algorithm, Climber, FloatingArray, Info
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
 from dcomp.inference.options import LEARN_LOADINGS, LOADINGS, MAX_INNER, START
+from dcomp.inference.room import require_room
 from dcomp.inference.start import seeded_state
 from dcomp.inference.state import Carried, Local, State
 from dcomp.models import DirichletMultinomial, DirichletScores, Model, Observations
@@ -98,6 +99,9 @@ class Laplace(Climber):
         scores: Any = model.scores
         state = seeded_state(model, observed, seed, self.dtype, executor)
         shared = replace(state.shared, carried=Modes(None))
+        if self.start == "collapsed-gibbs":
+            instead = "start='mean-field' or 'seeded' takes counts of any size"
+            require_room(observed, "start='collapsed-gibbs'", instead=instead)
         if self.start != "seeded":
             n = _dirichlet_n(model, observed, self.start, seed, executor)
             shared = replace(shared, n=read_only(n.astype(self.dtype)))

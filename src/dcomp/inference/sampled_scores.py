@@ -18,9 +18,12 @@ from dcomp.errors import InvalidParameter
 from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
+from dcomp.inference.room import require_document_room
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
+
+INSTEAD = "method='fixed-point', where a model has it, takes counts of any size"
 
 FloatScores = npt.NDArray[np.float32]
 
@@ -82,6 +85,7 @@ def sample_scores(
 def sampled(task: Any, how: Sampling, observed: Observations, executor: Executor) -> SampledScores:
     """What a task gives of all parts."""
     check_draws(how.n_draws, how.burn_in)
+    require_document_room(observed, "sampling", INSTEAD)
     parts = observed.parts
     found, _ = executor.map_reduce(task, parts, [None] * len(parts), how)
     return SampledScores.joined(executor.gather(found))

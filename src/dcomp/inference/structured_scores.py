@@ -14,7 +14,9 @@ from dcomp.executors import Executor
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.draws import draw_scores
 from dcomp.inference.mean_field import Weights
+from dcomp.inference.room import require_room
 from dcomp.inference.sampled_scores import (
+    INSTEAD,
     Moments,
     SampledScores,
     Sampling,
@@ -37,6 +39,8 @@ def sample_structured_scores(
     keep_draws: bool = False,
 ) -> SampledScores:
     """Node scores of every document on its own; the same for any number of threads."""
+    # Beside c the sampler counts the words of all documents: no one asks, but they must fit.
+    require_room(observed, "sampling", pairs=True, instead=INSTEAD)
     how = Sampling(model, weights, n_draws, burn_in, seed, keep_draws)
     return sampled(_sample_part, how, observed, executor)
 

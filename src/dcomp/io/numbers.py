@@ -1,9 +1,9 @@
-"""Whole numbers out of lines of text, at the speed of C."""
+"""Numbers out of lines of text, at the speed of C."""
 
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +38,7 @@ def parse_lines(chunk: bytes) -> NumberLines | None:
         return None
     colons = np.flatnonzero(text == ord(":"))
     is_number[colons] = False
-    starts = np.flatnonzero(is_number[1:] & ~is_number[:-1]) + 1
-    if is_number[0]:
-        starts = np.concatenate(([0], starts))
-    lines_before = np.searchsorted(np.flatnonzero(text == ord("\n")), starts)
+    starts = _starts(is_number)
     after_colon = np.zeros(starts.size, np.bool_)
     if colons.size:
         joined = np.searchsorted(starts, colons + 1)
@@ -51,11 +48,42 @@ def parse_lines(chunk: bytes) -> NumberLines | None:
         if not is_number[colons - 1].all():
             return None
         after_colon[joined] = True
-    values = _numbers(chunk.replace(b":", b" ") if colons.size else chunk)
+    values = _numbers(chunk.replace(b":", b" ") if colons.size else chunk, np.int64)
     if values is None or values.size != starts.size:
         return None
+    return NumberLines(values, _per_line(text, starts), after_colon)
+
+
+def parse_real_lines(chunk: bytes) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+    """Parse lines of real numbers separated by blanks: the numbers, and how many each line holds;
+    None if anything else is in them.
+
+    The chunk must end with a line end; blank lines are left out.
+
+    >>> parse_real_lines(b"1 2.5\\n\\n-3e2\\n")
+    (array([   1. ,    2.5, -300. ]), array([2, 1]))
+    >>> parse_real_lines(b"1-2\\n") is None
+    True
+    """
+    text = np.frombuffer(chunk, np.uint8)
+    starts = _starts(text > ord(" "))
+    values = _numbers(chunk, np.float64)
+    # NumPy reads '1-2' as two numbers, so that numbers must be as many as what blanks part.
+    if values is None or values.size != starts.size:
+        return None
+    return values, _per_line(text, starts)
+
+
+def _starts(is_number: NDArray[np.bool_]) -> NDArray[np.int64]:
+    starts = np.flatnonzero(is_number[1:] & ~is_number[:-1]) + 1
+    return np.concatenate(([0], starts)) if is_number[0] else starts
+
+
+def _per_line(text: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many numbers begin on each line that has any."""
+    lines_before = np.searchsorted(np.flatnonzero(text == ord("\n")), starts)
     per_line = np.bincount(lines_before) if starts.size else np.zeros(0, np.int64)
-    return NumberLines(values, per_line[per_line > 0], after_colon)
+    return per_line[per_line > 0]
 
 
 def is_whole(field: str) -> bool:
@@ -67,13 +95,13 @@ def is_whole(field: str) -> bool:
     return field.isascii() and field.isdigit() and len(field) < 19
 
 
-def _numbers(text: bytes) -> NDArray[np.int64] | None:
+def _numbers(text: bytes, kind: type[Any]) -> NDArray[Any] | None:
     if not text.strip():
-        return np.zeros(0, np.int64)
+        return np.zeros(0, kind)
     with warnings.catch_warnings():
         # Older NumPy releases only warn when they stop early.
         warnings.simplefilter("error", DeprecationWarning)
         try:
-            return np.fromstring(text, np.int64, sep=" ")
+            return np.fromstring(text, kind, sep=" ")
         except (ValueError, DeprecationWarning):
             return None

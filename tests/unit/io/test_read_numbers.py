@@ -1,5 +1,6 @@
 """Files of numbers: docword, lda-c, Matrix Market, npz; fast when good, precise when bad."""
 
+import contextlib
 import gzip
 
 import numpy as np
@@ -212,22 +213,105 @@ def test_fast_and_slow_agree_on_ldac(text):
     assert (fast is None) == slow_finds_fault
 
 
+MTX = "%%MatrixMarket matrix coordinate integer general\n"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("hello\n", r":1: not a Matrix Market file"),
+        ("hello\n", ":1: expected a line like '%%MatrixMarket matrix"),
+        ("%x\n1 2\n", ":1: expected a line like"),
+        ("%%MatrixMarket matrix coordinate integer\n1 1 0\n", ":1: expected a line like"),
+        (MTX.replace("integer", "complex"), ":1: expected integer or .* found 'complex'"),
+        (MTX.replace("general", "skew-symmetric"), ":1: expected general or symmetric"),
+        (MTX.replace("matrix", "vector"), ":1: expected matrix, found 'vector'"),
+        ("%%MatrixMarket matrix array pattern general\n1 1\n", ":1: an array must hold numbers"),
+        (MTX, ":1: the file ends before the line of sizes"),
+        (MTX + "% a\n\n", ":3: the file ends before the line of sizes"),
+        (MTX + "1 2\n", ":2: expected the numbers of rows, columns and entries, found '1 2'"),
+        (MTX + "-1 2 3\n", ":2: expected the numbers of rows"),
+        (MTX + "%c\n1 2 x\n", ":3: expected the numbers of rows"),
+        (MTX + "3000000000 2 1\n1 1 1\n", ":2: rows and columns must be at most 2147483647"),
+        (MTX + "1 2 99999999999999\n", ":2: .* promises 99999999999999 entries, .* holds 0"),
+        (MTX + "1 2 5\n1 1 1\n", ":2: the header promises 5 entries, the file holds 1"),
+        (MTX + "1 2 1\n1 1 1\n1 2 1\n", ":2: the header promises 1 entries, the file holds 2"),
+        (MTX + "1 2 1\n1 x 1\n", ":3: expected 'row column count', found '1 x 1'"),
+        (MTX + "1 2 1\n1 2\n", ":3: expected 'row column count', found '1 2'"),
+        (MTX + "1 2 1\n1 2 1 1\n", ":3: expected 'row column count'"),
+        (MTX + "1 2 1\n1 2-1\n", ":3: expected 'row column count'"),
+        (MTX + "1 2 1\n1 2:1\n", ":3: expected 'row column count'"),
+        (MTX + "1 2 1\n1 1 \0\n", ":3: expected 'row column count'"),
+        (MTX + "2 2 2\n1 2 1\n\n3 1 1\n", ":5: row must be a whole number from 1 to 2, found 3"),
+        (MTX + "2 2 1\n1 0 1\n", ":3: column must be a whole number from 1 to 2, found 0"),
+        (MTX + "2 2 1\n1.5 1 1\n", ":3: row must be a whole number from 1 to 2, found 1.5"),
+        (MTX + "2 2 1\nnan 1 1\n", ":3: row must be a whole number from 1 to 2, found nan"),
+        (MTX.replace("general", "symmetric") + "2 3 1\n1 3 1\n", ":2: .* as many rows as columns"),
+        ("%%MatrixMarket matrix array real general\n99999 99999\n1\n", ":2: .* 9999800001 ent"),
         (
-            "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 x 1\n",
-            r":3: not a Matrix Market file",
+            "%%MatrixMarket matrix array real general\n1 2\n3\nx\n",
+            ":4: expected 'count', found 'x'",
         ),
-        ("%%MatrixMarket matrix coordinate integer general\n1 2 5\n1 1 1\n", r"Matrix Market"),
     ],
 )
 def test_bad_matrix_market(tmp_path, content, message):
     path = tmp_path / "bad.mtx"
     path.write_text(content)
-    with pytest.raises(InvalidFile, match=message):
+    number, _, reason = message.removeprefix(":").partition(": ")
+    with pytest.raises(
+        InvalidFile, match=rf"bad\.mtx:{number}: not a Matrix Market file: .*{reason}"
+    ):
         read(path)
+
+
+@pytest.mark.parametrize("value", ["2147483648", "9" * 30, "-1", "0.5", "nan", "inf"])
+def test_matrix_market_values_that_are_no_counts(tmp_path, value):
+    path = tmp_path / "bad.mtx"
+    path.write_text(MTX + f"1 2 1\n1 2 {value}\n")
+    shown = f"{float(value):.15g}".replace("+", r"\+")
+    with pytest.raises(InvalidFile, match=rf"counts must be .* found {shown} at document 0"):
+        read(path)
+
+
+@given(st.binary(max_size=60), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_no_matrix_market_file_does_harm(tmp_path_factory, content, with_banner):
+    path = tmp_path_factory.mktemp("any") / "any.mtx"
+    path.write_bytes((MTX.encode() if with_banner else b"") + content)
+    with contextlib.suppress(InvalidFile):
+        read(path)
+
+
+def test_a_matrix_market_file_cut_short_is_refused(tmp_path):
+    path = tmp_path / "cut.mtx"
+    table = np.array([[3, 0, 12], [0, 41, 0]])
+    scipy_io.mmwrite(path, sparse.coo_array(table), comment="a comment")
+    content = path.read_bytes().rstrip(b"\n")
+    for size in range(len(content) - 1):  # all but the last digit, whose loss no one can see
+        path.write_bytes(content[:size])
+        with pytest.raises(InvalidFile, match=r"cut\.mtx:"):
+            read(path)
+    squeezed = gzip.compress(content)
+    packed = tmp_path / "cut.mtx.gz"
+    for size in range(len(squeezed) - 1):
+        packed.write_bytes(squeezed[:size])
+        with pytest.raises(InvalidFile, match=r"cut\.mtx"):
+            read(packed)
+    path.write_bytes(content)
+    assert read(path).to_scipy().toarray().tolist() == table.tolist()
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["integer", "real", "pattern"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.coo_array])
+def test_matrix_market_is_read_as_scipy_does(tmp_path, kind, field, symmetry):
+    table = np.array([[2, 0, 5], [0, 1, 0], [5, 0, 3]])
+    if symmetry == "general":
+        table[0, 1] = 7
+    if field == "pattern":
+        table = np.minimum(table, 1)
+        kind = sparse.coo_array
+    scipy_io.mmwrite(tmp_path / "t.mtx", kind(table), field=field, symmetry=symmetry)
+    assert read(tmp_path / "t.mtx").to_scipy().toarray().tolist() == table.tolist()
 
 
 def test_matrix_market_dense_and_pattern(tmp_path):
