@@ -12,6 +12,7 @@
 #include "corpus.hpp"
 #include "dcomp/compiled.hpp"
 #include "dcomp/dispatch.hpp"
+#include "dcomp/extrapolate.hpp"
 #include "dcomp/factor.hpp"
 #include "dcomp/mean_field.hpp"
 #include "evaluation.hpp"
@@ -165,6 +166,38 @@ std::tuple<double, double, double, double> factor_pass(Corpus& corpus, Matrix<co
       static_cast<double>(sums.rounds) / static_cast<double>(std::max<std::int64_t>(W.n_docs, 1))};
 }
 
+template <class T>
+void require_alike(const Matrix<const T>& x, std::initializer_list<const Matrix<const T>*> others) {
+  for (const Matrix<const T>* other : others)
+    require(other->shape(0) == x.shape(0) && other->shape(1) == x.shape(1),
+            "the points must have one shape");
+}
+
+// Of three points a sweep apart: the squared length of a step, and of its change.
+template <class T>
+std::tuple<double, double> squares(Matrix<const T> x0, Matrix<const T> x1, Matrix<const T> x2,
+                                   int n_threads) {
+  require_alike<T>(x0, {&x1, &x2});
+  StepSquares found;
+  {
+    nb::gil_scoped_release release;
+    found = step_squares<T>(x0.data(), x1.data(), x2.data(), static_cast<std::int64_t>(x0.size()),
+                            std::max(n_threads, 1));
+  }
+  return {found.first, found.second};
+}
+
+template <class T>
+void leap(Matrix<const T> x0, Matrix<const T> x1, Matrix<const T> x2, double factor, double kept,
+          Matrix<T> out, int n_threads) {
+  require_alike<T>(x0, {&x1, &x2});
+  require(out.shape(0) == x0.shape(0) && out.shape(1) == x0.shape(1),
+          "the points must have one shape");
+  nb::gil_scoped_release release;
+  extrapolate<T>(x0.data(), x1.data(), x2.data(), factor, kept, out.data(),
+                 static_cast<std::int64_t>(x0.size()), std::max(n_threads, 1));
+}
+
 // Elementwise special functions, so that Python can test what the kernels use.
 template <class T>
 void special(const std::string& name, Vector<const T> x, Vector<T> out) {
@@ -198,6 +231,11 @@ void define_kernels(nb::module_& m) {
   m.def("factor", &factor_pass<T>, nb::arg("corpus"), nb::arg("F").noconvert(),
         nb::arg("x_in").noconvert(), nb::arg("x_out").noconvert(), nb::arg("update"),
         nb::arg("max_rounds"), nb::arg("tol"), nb::arg("n_threads"));
+  m.def("step_squares", &squares<T>, nb::arg("x0").noconvert(), nb::arg("x1").noconvert(),
+        nb::arg("x2").noconvert(), nb::arg("n_threads"));
+  m.def("extrapolate", &leap<T>, nb::arg("x0").noconvert(), nb::arg("x1").noconvert(),
+        nb::arg("x2").noconvert(), nb::arg("factor"), nb::arg("kept"), nb::arg("out").noconvert(),
+        nb::arg("n_threads"));
   m.def("special", &special<T>, nb::arg("name"), nb::arg("x").noconvert(),
         nb::arg("out").noconvert());
 }

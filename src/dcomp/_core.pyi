@@ -92,6 +92,16 @@ def log_predictive(
     out: _Double,
     n_threads: int,
 ) -> None: ...
+def step_squares(x0: _Float, x1: _Float, x2: _Float, n_threads: int) -> tuple[float, float]: ...
+def extrapolate(
+    x0: _Float,
+    x1: _Float,
+    x2: _Float,
+    factor: float,
+    kept: float,
+    out: _Float,
+    n_threads: int,
+) -> None: ...
 def factor(
     corpus: Corpus,
     F: _Float,

@@ -118,9 +118,9 @@ def test_no_sweep_lowers_the_likelihood(solver, dtype):
     W, *_ = problem(5, n_docs=60, n_features=40)
     model = GammaPoisson.build(5, **FLAT)
     path = fit(W, model, MaximumLikelihood(solver, dtype=dtype), max_iter=200, tol=0).history
-    slack = 1e-12 if dtype == "float64" else 1e-6
+    slack = 1e-14 if dtype == "float64" else 1e-7
     objective = path["objective"]
-    assert (np.diff(objective) >= -slack * abs(objective[-1])).all()
+    assert (np.diff(objective) >= -slack * W.sum()).all()
     assert objective[-1] > objective[0] + 10
     if solver == "coordinate-descent":
         assert path["residual"][-1] < 0.01 * path["residual"].max()
@@ -199,7 +199,7 @@ def test_exposure_only_rescales_the_scores():
     W = W[1:]
     model, e = GammaPoisson.build(3, **FLAT), np.linspace(0.5, 3, 24)
     plain, scaled = (
-        fit(W, model, MaximumLikelihood(dtype="float64"), exposure=exposure, max_iter=30)
+        fit(W, model, MaximumLikelihood(dtype="float64"), exposure=exposure, max_iter=30, tol=0)
         for exposure in (None, e)
     )
     np.testing.assert_allclose(scaled.scores * e[:, None], plain.scores)

@@ -305,7 +305,7 @@ def test_only_what_is_learned_changes():
 
 def test_a_spread_without_bounds_is_held_and_reported():
     stats = LaplaceStats(
-        np.zeros((2, 3)), np.zeros(3), 1e9 * centred_covariance(np.eye(3)), 0.0, 0.0, 10, 10
+        np.zeros((2, 3)), np.zeros(3), 1e9 * centred_covariance(np.eye(3)), 0.0, 0.0, 10, 10, 0.0
     )
     model = LogisticNormal.build(3, learn_mu0=True, learn_Sigma0=True)
     learned, capped = learn(model, stats)

@@ -200,7 +200,7 @@ def test_tempering_predicts_better_than_plain_em():
     features = Counts.from_matrix(np.ones((1, 80), int)).features
     counts, *_ = truth.simulate(features, np.full(150, 40), np.random.default_rng(14))
     train, test = counts.rows(slice(0, 100)), counts.rows(slice(100, None))
-    plain = dcomp.PLSA(8, max_iter=500, tol=1e-7, verbose=0).fit(train)
+    plain = dcomp.PLSA(8, verbose=0).fit(train)
     # Which words are held out decides whether a lower β helps; to stop in time helps always.
     tries = [
         dcomp.PLSA(8, held_out=0.1, max_iter=500, random_state=seed, verbose=0).fit(train)
@@ -254,7 +254,7 @@ def test_gap_by_em_from_the_estimator():
 def test_a_learned_rate_comes_from_the_means_of_the_scores():
     counts, *_ = problem(7, n_docs=60, n_features=30)
     model = GammaPoisson.build(2, alpha=1.1, beta=0.2, gamma=0.1, learn_beta=True)
-    fitted = fit(counts, model, MapEM(), max_iter=60)
+    fitted = fit(counts, model, MapEM())
     scores = fitted.model.scores
     mean = ((scores.alpha + fitted.state.c) / (scores.beta + 1)).mean(axis=0)
     np.testing.assert_allclose(scores.alpha / mean, scores.beta, rtol=0.05)

@@ -181,6 +181,7 @@ def _record(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> dict[st
         "chains": judged.n_chains,
         "sweeps": judged.n_sweeps,
         "change": judged.change,
+        "remaining": None if judged.remaining is None else asdict(judged.remaining),
         "falls": judged.falls,
         "residual": judged.residual,
         "kkt": judged.kkt,

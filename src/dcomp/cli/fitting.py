@@ -100,14 +100,14 @@ def run_recipe(
         resolved = recipe.resolve(counts)
         model, algorithm, settings = resolved.model, resolved.algorithm, resolved.settings
     else:  # which brings its own exposure and seed, too
-        model, algorithm, settings = earlier.model, earlier.algorithm, recipe.settings()
+        model, algorithm = earlier.model, earlier.algorithm
+        settings = recipe.settings(algorithm)
     max_iter = settings.max_iter
     plan = plan_draws(counts, model, algorithm, max_iter, settings.n_chains, settings.draw_budget)
     if plan is not None and show:
         say(str(plan))
     label = f"{model.key} K={model.n_components}"
-    goal = 0.0 if algorithm.samples else settings.tol  # the bar shows no goal where there is none
-    with one_line_warnings(), progress(int(show), max_iter, goal, label) as bars:
+    with one_line_warnings(), progress(int(show), max_iter, label) as bars:
         return fit(
             counts,
             model,

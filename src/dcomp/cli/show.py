@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,7 +113,11 @@ def _negligible(fit: Fit) -> str:
     return f"{found}{hint}"
 
 
-_ENDS = {"limit": "stopped at the limit of sweeps", "callback": "stopped by a callback"}
+_ENDS = {
+    "limit": "stopped at the limit of sweeps",
+    "callback": "stopped by a callback",
+    "rounding": "converged as far as rounding shows",
+}
 
 
 def _level_name(fit: Fit) -> str:
@@ -214,6 +219,7 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "seconds": float(fit.history["seconds"].sum()),
         "reason": fit.reason,
         "converged": None if fit.algorithm.samples else fit.converged,
+        "remaining": None if fit.remaining is None else asdict(fit.remaining),
         "recorded_sweeps": recorded_sweeps(fit) if fit.algorithm.samples else None,
         "approximate": fit.is_approximate,
         "parts": len(fit.state.firsts),

@@ -52,8 +52,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
-    max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
-        tol, samplers run them all.
+    max_iter, tol : sweeps at most (1000, of a sampler 200); mean field, map and ml stop when less
+        than tol nats per document are left to gain (docs/algorithms/ascent.md), samplers run all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
     start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; mean
         field, map and ml: "seeded" by documents, "spectral", or "auto" (the default): spectral
@@ -100,8 +100,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int | None = None,
+        tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
         anneal: int | None = None,
@@ -158,7 +158,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             plan_draws(counts, model, algorithm, max_iter, settings.n_chains, settings.draw_budget),
         )
         label = f"{type(self).__name__} {model.key} K={model.n_components}"
-        with progress(self.verbose, max_iter, self.tol, label) as bars:
+        with progress(self.verbose, max_iter, label) as bars:
             self.fit_ = fit(
                 counts,
                 model,
@@ -286,8 +286,8 @@ class LDA(DCA):
         gamma: Any = 0.05,
         loadings: str | None = None,
         blocks: Any = None,
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int | None = None,
+        tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
         anneal: int | None = None,
@@ -348,8 +348,8 @@ class GaP(DCA):
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int | None = None,
+        tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
         anneal: int | None = None,

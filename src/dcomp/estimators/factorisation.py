@@ -17,6 +17,7 @@ from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.estimators.dca import DCA
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut
+from dcomp.inference.base import Climber
 from dcomp.inference.least_squares import Factors, factorise, scores_given
 from dcomp.inference.run import Callback
 from dcomp.result import TopFeatures, Trace
@@ -40,8 +41,7 @@ class PLSA(DCA):
     held_out : the share of every document's tokens that tempered EM holds out, such as 0.1, to say
         when to stop; 0 for plain EM, which fits the training documents as well as it can.
     max_inner : updates of a document's scores per sweep.
-    max_iter, tol : sweeps at most; EM stops when the log-likelihood's relative change falls below
-        tol.
+    max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
     n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
 
     >>> model = PLSA(2, verbose=0).fit([[4, 3, 0], [0, 1, 6], [5, 2, 1]])
@@ -58,8 +58,8 @@ class PLSA(DCA):
         blocks: Any = None,
         held_out: float = 0.0,
         max_inner: int = 3,
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int | None = None,
+        tol: float = 0.05,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -135,7 +135,7 @@ class NMF(DCA):
     solver : "auto" or "coordinate-descent", which is fast and never raises the loss;
         "multiplicative" (Lee and Seung, for Kullback-Leibler), "projected" (alternating solves with
         negative numbers set to 0, B18 A.2, for squared; the best sweep is kept).
-    max_iter, tol : sweeps at most; it ends when the loss's relative change falls below tol.
+    max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
     n_chains : runs from different starts; the best is kept.
     n_jobs : threads, of the Kullback-Leibler loss; None for all cores. The answer does not depend
         on it. The squared loss runs on NumPy's own.
@@ -172,8 +172,8 @@ class NMF(DCA):
         *,
         loss: str = "kullback-leibler",
         solver: str = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int | None = None,
+        tol: float = 0.05,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -303,14 +303,16 @@ class NMF(DCA):
         earlier = getattr(self, "_factors", None) if self.warm_start else None
         start = None if earlier is None else earlier.Z
         seeds = chain_seeds(validation.resolve_seed(self.random_state), n_chains)
-        with progress(self.verbose, self.max_iter, self.tol, f"NMF squared K={K}") as bars:
+        given = Climber.usual_sweeps if self.max_iter is None else self.max_iter
+        max_iter = validation.whole_number("max_iter", given, 1)
+        with progress(self.verbose, max_iter, f"NMF squared K={K}") as bars:
             found: list[Factors] = [
                 factorise(
                     table,
                     K,
                     solver,
                     start=start,
-                    max_iter=validation.whole_number("max_iter", self.max_iter, 1),
+                    max_iter=max_iter,
                     tol=self.tol,
                     seed=seed,
                     callbacks=[*bars, *self.callbacks],

@@ -17,7 +17,7 @@ def announce(verbose: int, plan: DrawPlan | None) -> None:
 
 
 @contextmanager
-def progress(verbose: int, max_iter: int, tol: float, label: str) -> Iterator[list[Callback]]:
+def progress(verbose: int, max_iter: int, label: str) -> Iterator[list[Callback]]:
     """Callbacks that draw a bar while the block runs; none if silent or not on a terminal."""
     if verbose < 1 or not sys.stderr.isatty():
         yield []
@@ -36,8 +36,7 @@ def progress(verbose: int, max_iter: int, tol: float, label: str) -> Iterator[li
         task = bar.add_task(label, total=max_iter, detail="")
 
         def show(info: Info) -> None:
-            change = "" if info.change is None else f"change {info.change:.1e}"
-            goal = f" → {tol:.0e}" if change and tol > 0 else ""
-            bar.update(task, completed=info.sweep, detail=change + goal)
+            gain = "" if info.change is None else f"{info.change:+.1e} nats per document"
+            bar.update(task, completed=info.sweep, detail=gain)
 
         yield [show]

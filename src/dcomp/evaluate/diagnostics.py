@@ -22,6 +22,7 @@ from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
 from dcomp.evaluate.plotting import axes_or_new
 from dcomp.executors import LocalExecutor
 from dcomp.inference.maximum_likelihood import FactorInfo
+from dcomp.inference.stopping import Remaining, Rule, recent_gain
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Draws, Fit, Trace
@@ -29,7 +30,6 @@ from dcomp.result.fitting import chain_value
 from dcomp.result.tables import top_numbers
 
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
-USUAL_TOL = 1e-4  # of the stopping rule
 MOVING = 0.01  # share of words that one more sweep may move of a fit at rest
 FAR = 1.1  # R-hat, from which on chains are in different places rather than slow
 FALSE_ALARM = 0.001  # how often R-hat of independent draws may exceed what is let pass
@@ -84,12 +84,13 @@ class Diagnostics:
     `effective components`, exp of the entropy of their shares of all words; `used components`,
     those with a word, where assignments were kept).
     component_rhat: of each component the largest R-hat of its top loadings, chains aligned.
-    objective: of mean field and map, the trace that they climb. change: the last relative change.
+    objective: of mean field and map, the trace that they climb. change: of the last sweep, in nats
+    per document. remaining: what going on would change, as the fit itself has measured it.
     falls: sweeps in which it fell by more than rounding explains, relative to the documents' part.
     residual: the share of all words that one more sweep moves to another component; it is 0 exactly
     at a stationary point (for map: where the KKT conditions hold). None unless counts were given.
     kkt: the largest breach of those conditions in the last sweep, where the algorithm knows it (ml:
-    |min(x, slope)| of a coordinate x); then there is no residual, for ml may take a sweep back.
+    |min(x, slope)| of a coordinate x); then there is no residual.
     """
 
     verdict: str
@@ -102,6 +103,7 @@ class Diagnostics:
     component_rhat: FloatArray | None = None  # (K)
     objective: FloatArray | None = None
     change: float | None = None
+    remaining: Remaining | None = None
     falls: int = 0
     residual: float | None = None
     kkt: float | None = None
@@ -337,8 +339,6 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
     scale = np.maximum(np.abs(history["documents"]), 1e-300)
     steps = np.diff(objective) / scale[1:]
     falls = int((steps < -ROUNDING).sum())
-    change = float(np.abs(steps[-1])) if steps.size else float("inf")
-    settled = steps.size >= 2 and bool((np.abs(steps[-2:]) < USUAL_TOL).all())
     remarks = list(_remarks(fit))
     if falls:
         remarks.append(f"the {what} fell in {falls} sweeps, by up to {-steps.min():.1g} of it")
@@ -347,11 +347,8 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
     if kkt is not None:
         remarks.append(f"the conditions of a maximum are broken by at most {kkt:.2g}")
     remarks += _starts(fit.chains, what)
-    why = f"the {what} changed by {change:.2g} of itself in sweep {fit.n_sweeps}, the last"
-    verdict = CONVERGED
-    if not (fit.converged or settled):
-        verdict, why = NOT_CONVERGED, f"{why}: raise max_iter, or resume the fit"
-    elif residual is not None and residual > MOVING:
+    verdict, why = _judged_ascent(fit)
+    if verdict == CONVERGED and residual is not None and residual > MOVING:
         verdict, why = NOT_CONVERGED, f"{why}, but words still move: lower tol"
     return Diagnostics(
         verdict,
@@ -360,11 +357,32 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
         max(len(fit.chains), 1),
         len(history),
         objective=read_only(objective),
-        change=change,
+        change=history.rows[-1].change,
+        remaining=fit.remaining,
         falls=falls,
         residual=residual,
         kkt=kkt,
     )
+
+
+def _judged_ascent(fit: Fit) -> tuple[str, str]:
+    """The verdict on a climb, by what it measured at its end, and the reason for it."""
+    left = fit.remaining
+    if fit.reason == "rounding" and left is not None and left.gain is not None:
+        why = f"rounding hides what may be left to gain, about {left.gain:.2g} nats per document"
+        return CANNOT_TELL, why
+    if fit.converged and fit.algorithm.has_schedule:
+        return CONVERGED, f"its schedule was over after {fit.n_sweeps} sweeps"
+    if fit.converged:
+        gain = None if left is None else left.gain
+        shares = 0.0 if left is None else left.shares
+        about = "" if gain is None else f"about {gain:.2g} nats per document are left to gain, and "
+        return CONVERGED, f"{about}one more sweep moves no share by more than {shares:.2g}"
+    gained = recent_gain(fit.history.rows)
+    of = f"the last sweeps gained {gained:.2g} nats per document"
+    if abs(gained) < Rule().tol:
+        return CANNOT_TELL, f"{of}, and what is to come was not measured: resume the fit"
+    return NOT_CONVERGED, f"{of}: raise max_iter, or resume the fit"
 
 
 def _starts(chains: tuple[Trace, ...], what: str) -> list[str]:

@@ -41,7 +41,7 @@ class Plan:
     priors: dict[str, Any]
     n_chains: int
     n_starts: int
-    max_iter: int
+    max_iter: int | None
     tol: float
     seed: int
     keep: Path | None

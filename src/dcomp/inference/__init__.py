@@ -15,7 +15,7 @@ from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
 from dcomp.inference.state import Draw, Global, Local, State
-from dcomp.inference.stopping import RelativeChange
+from dcomp.inference.stopping import Remaining, Rule
 from dcomp.inference.structure_search import StructureSearch
 from dcomp.inference.tempered_em import TemperedEM
 
@@ -47,7 +47,8 @@ __all__ = [
     "MaximumLikelihood",
     "MeanField",
     "Move",
-    "RelativeChange",
+    "Remaining",
+    "Rule",
     "Run",
     "State",
     "StructureSearch",

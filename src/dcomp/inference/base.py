@@ -34,6 +34,7 @@ class SufficientStats:
     bound: float
     n_docs: int
     n_updates: int  # of single documents
+    shares: float  # the largest change of a document's share
     seen: Any = None  # what the score prior learns from at modes: `modes_seen`
 
     def __add__(self, other: SufficientStats) -> SufficientStats:
@@ -44,8 +45,26 @@ class SufficientStats:
             self.bound + other.bound,
             self.n_docs + other.n_docs,
             self.n_updates + other.n_updates,
+            max(self.shares, other.shares),
             None if self.seen is None else self.seen + other.seen,
         )
+
+
+_ROWS = 4096  # of documents that are compared at a time, to keep memory small
+
+
+def share_change(before: FloatingArray, after: FloatingArray, totals: npt.NDArray[Any]) -> float:
+    """The largest change of a share: of |after − before| in a document with so many words.
+
+    >>> share_change(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]]), np.array([4.0]))
+    0.25
+    """
+    largest = 0.0
+    for first in range(0, len(before), _ROWS):
+        rows = slice(first, first + _ROWS)
+        moved = np.abs(after[rows] - before[rows]).max(axis=1) / np.maximum(totals[rows], 1e-300)
+        largest = max(largest, float(moved.max()))
+    return largest
 
 
 @dataclass(frozen=True)
@@ -54,9 +73,10 @@ class Info:
 
     sweep: int
     objective: float  # the quantity that the updates raise
-    documents: float  # the documents' part of it, which sets the scale of a change
+    documents: float  # the documents' part of it
     inner_updates: float  # mean number of updates per document
-    change: float | None = None  # of the objective, relative to the documents' part
+    change: float | None = None  # of the objective, in nats per document
+    shares: float | None = None  # the largest change of a document's share in this sweep
     seconds: float = 0.0
     capped: tuple[str, ...] = ()  # hyper-parameters held at a limit
 
@@ -89,8 +109,10 @@ class Algorithm(Protocol):
     # "likelihood", which has no priors.
     estimates: ClassVar[str]
     has_schedule: ClassVar[bool]  # knows by itself when it is over, by `is_done`
+    is_plain: ClassVar[bool]  # whether its sweeps are the plain steps of a fixed point: `ascent`
     assigns_tokens: ClassVar[bool]  # gives every token a component of its own
     must_carry: ClassVar[bool]  # whether every state has something of the carried type
+    usual_sweeps: ClassVar[int]  # at most, where nothing was said
     options: ClassVar[tuple[Option, ...]]  # what users may say of it
 
     def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
@@ -184,6 +206,7 @@ class Strategy:
     mode: ClassVar[str] = "expect"
     estimates: ClassVar[str] = "posterior"
     has_schedule: ClassVar[bool] = False
+    is_plain: ClassVar[bool] = False
     assigns_tokens: ClassVar[bool] = False
     must_carry: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = ()
@@ -252,6 +275,7 @@ class Climber(Strategy):
     """An algorithm that raises an objective, in the precision of its `dtype`."""
 
     samples: ClassVar[bool] = False
+    usual_sweeps: ClassVar[int] = 1000  # it stops before that: most tables need 50 to 300
     dtype: str
 
     @property
@@ -270,6 +294,7 @@ class Sampler(Strategy):
     """An algorithm that draws, and whose record is in single precision."""
 
     samples: ClassVar[bool] = True
+    usual_sweeps: ClassVar[int] = 200
     burn_in: int
     keep: Keep
 

@@ -16,7 +16,7 @@ from scipy.special import softmax
 from dcomp import _core
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
-from dcomp.inference.base import Algorithm, Climber, FloatingArray, Info
+from dcomp.inference.base import Algorithm, Climber, FloatingArray, Info, share_change
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
 from dcomp.inference.options import LEARN_LOADINGS, LOADINGS, MAX_INNER, START
@@ -128,7 +128,9 @@ class Laplace(Climber):
             )
             model = with_learned(model, learned)
         inner_updates = stats.n_updates / stats.n_docs
-        info = Info(sweep, objective, stats.value, inner_updates, capped=capped)
+        info = Info(
+            sweep, objective, stats.value, inner_updates, shares=stats.shares, capped=capped
+        )
         n = read_only(stats.n) if self.learn_loadings else state.n
         shared = replace(state.shared, model=model, n=n, sweep=sweep)
         return replace(state, shared=shared, locals=after), info
@@ -219,6 +221,7 @@ class LaplaceStats:
     value: float
     n_docs: int
     n_updates: int  # Newton steps
+    shares: float  # the largest change of a document's share
 
     def __add__(self, other: LaplaceStats) -> LaplaceStats:
         return LaplaceStats(
@@ -229,6 +232,7 @@ class LaplaceStats:
             self.value + other.value,
             self.n_docs + other.n_docs,
             self.n_updates + other.n_updates,
+            max(self.shares, other.shares),
         )
 
 
@@ -274,7 +278,14 @@ def _climb(
         n_threads,
     )
     stats = LaplaceStats(
-        n, np.array(eta), np.reshape(S, (K, K)), squares, value, counts.n_docs, n_updates
+        n,
+        np.array(eta),
+        np.reshape(S, (K, K)),
+        squares,
+        value,
+        counts.n_docs,
+        n_updates,
+        share_change(softmax(before, axis=1), softmax(eta_out, axis=1), np.ones(counts.n_docs)),
     )
     return replace(local, c=read_only(c), carried={"eta": read_only(eta_out)}), stats
 

@@ -26,7 +26,7 @@ from dcomp.inference.base import Info
 from dcomp.inference.maximum_likelihood import FactorInfo
 from dcomp.inference.run import CALLBACK, CONVERGED, INTERRUPTED, LIMIT, Callback
 from dcomp.inference.start import generator
-from dcomp.inference.stopping import RelativeChange
+from dcomp.inference.stopping import WINDOW, to_come
 from dcomp.models.arrays import FloatArray
 
 LEAST_SQUARES = ("coordinate-descent", "projected", "signed")
@@ -60,13 +60,14 @@ def factorise(
     *,
     start: npt.ArrayLike | None = None,
     max_iter: int = 200,
-    tol: float = 1e-4,
+    tol: float = 0.05,
     seed: int = 0,
     callbacks: Sequence[Callback] = (),
 ) -> Factors:
     """Z and B for a table W (I, J), dense or sparse; `start` is a first Z (I, K).
 
-    It ends when the loss changes by less than `tol` of itself in two sweeps running; never with 0.
+    It ends when less than `tol` nats per document are left to gain, of the likelihood under the
+    residual's own variance; never with 0.
 
     >>> found = factorise(np.outer([1.0, 2.0, 3.0], [2.0, 0.0, 1.0]), 1)
     >>> bool(found.loss < 1e-12)
@@ -84,21 +85,21 @@ def factorise(
     B = np.zeros((n_components, W.shape[1]))
     size = _squared_size(W)
     rows: list[Info] = []
+    likelihood: list[float] = []  # of the Gaussian with the residual's own variance
     best, lowest, reason = (Z, B), np.inf, LIMIT
     try:
         for sweep in range(1, max_iter + 1):
             Z, B, loss, breach = _sweep(W, Z, B, size, half_step, signed)
-            change = None
-            if rows:
-                change = float(abs(loss + rows[-1].objective) / max(loss, 1e-12 * size, 1e-300))
-            rows.append(FactorInfo(sweep, -loss, -loss, 1.0, change=change, residual=breach))
             if loss <= lowest * (1 + _SAME):
                 best, lowest = (Z, B), min(loss, lowest)
+            likelihood.append(-0.5 * W.shape[0] * W.shape[1] * np.log(max(lowest, 1e-12 * size)))
+            gained = float(np.diff(likelihood[-2:])[0]) / W.shape[0] if rows else None
+            rows.append(FactorInfo(sweep, -loss, -loss, 1.0, change=gained, residual=breach))
             answers = [callback(rows[-1]) for callback in callbacks]  # all of them, always
             if any(answers):
                 reason = CALLBACK
                 break
-            if RelativeChange(tol).is_met(rows):
+            if tol > 0 and _left(likelihood) < tol * W.shape[0]:
                 reason = CONVERGED
                 break
     except KeyboardInterrupt:
@@ -169,6 +170,13 @@ def _descend(X: FloatArray, G: FloatArray, target: FloatArray) -> FloatArray:
 def _times(left: FloatArray, right: Any) -> FloatArray:
     """A product with a table that may be sparse."""
     return np.asarray(right.T @ left.T).T
+
+
+def _left(likelihood: Sequence[float]) -> float:
+    """Nats that are still to come; infinite before there are enough sweeps to tell."""
+    if len(likelihood) <= WINDOW:
+        return float("inf")
+    return to_come(np.diff(np.asarray(likelihood[-WINDOW - 1 :])))
 
 
 def _squared_size(W: Any) -> float:

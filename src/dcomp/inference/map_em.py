@@ -8,7 +8,7 @@ PLSA, and of non-negative matrix factorisation by multiplicative updates (BJ06 L
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from dcomp.inference.mean_field import (
     with_learned,
 )
 from dcomp.inference.options import LOADINGS, MAX_INNER, START
+from dcomp.inference.path import Path
 from dcomp.inference.spectral import check_climb_start, climb_state
-from dcomp.inference.state import State
+from dcomp.inference.state import Carried, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 from dcomp.models.options import Option
@@ -55,6 +56,8 @@ class MapEM(Climber):
     mode: ClassVar[str] = "maximise"
     estimates: ClassVar[str] = "mode"
     options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START)
+    is_plain: ClassVar[bool] = True
+    must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
     def __post_init__(self) -> None:
         check_climb_start(self.start)
@@ -96,10 +99,19 @@ class MapEM(Climber):
             objective,
             stats.bound,
             stats.n_updates / stats.n_docs,
+            shares=stats.shares,
             capped=capped,
         )
         shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=state.sweep + 1)
         return replace(state, shared=shared, locals=after), info
+
+    def settling(self) -> Self:
+        """Itself with documents that come to rest in every sweep."""
+        return replace(self, max_inner=max(self.max_inner, 50), inner_tol=1e-4)
+
+    def carried_type(self, model: Model) -> type[Carried]:
+        """Where its climb stands."""
+        return Path
 
     @property
     def treatment(self) -> str:

@@ -10,34 +10,31 @@ given, by the multiplicative updates of Lee and Seung or by coordinate descent; 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dcomp import _core
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
-from dcomp.inference.base import Climber, FloatingArray, Info
+from dcomp.inference.base import Climber, FloatingArray, Info, share_change
 from dcomp.inference.map_em import check_flat
 from dcomp.inference.options import SOLVER, START
+from dcomp.inference.path import Path
 from dcomp.inference.spectral import check_climb_start, climb_state
-from dcomp.inference.state import Carried, Global, Local, State
+from dcomp.inference.state import Carried, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.options import Option
 
 SOLVERS = ("coordinate-descent", "multiplicative")
-# How far to carry a step on: at first, at most, and what a success or a failure makes of it (after
-# Ang and Gillis 2019). What is carried on keeps a tenth of its size, so that no zero is made.
-_FIRST, _MOST, _GROWTH, _CUT, _KEPT = 0.5, 0.99, 1.05, 0.5, 0.1
 
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Climber):
     """The maximum of p(W | L, Θ); no sweep lowers it.
 
-    solver: "coordinate-descent", each step carried on where that helps (extrapolation), or
-    "multiplicative" (Lee and Seung).
+    solver: "coordinate-descent", or "multiplicative" (Lee and Seung).
     max_rounds, round_tol: rounds of coordinate descent per document or feature and sweep, at most
     and until Σ|Δ| ≤ tol·(its words).
     start: "seeded", "spectral" or "auto", as in MeanField.
@@ -57,7 +54,8 @@ class MaximumLikelihood(Climber):
     mode: ClassVar[str] = "maximise"  # of a new document, too
     estimates: ClassVar[str] = "likelihood"
     options: ClassVar[tuple[Option, ...]] = (SOLVER, START)
-    must_carry: ClassVar[bool] = False  # multiplicative updates carry nothing on
+    is_plain: ClassVar[bool] = True
+    must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
     def __post_init__(self) -> None:
         check_climb_start(self.start)
@@ -103,37 +101,31 @@ class MaximumLikelihood(Climber):
         return climb_state(self.start, model, observed, seed, self.dtype, executor)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
-        """One sweep: documents, then features; a step that lowers the likelihood is taken back."""
-        now, parts = self._momentum(state.shared), observed.parts
-        of_documents = _Half(self, normalised_columns(now.n), now.weight)
+        """One sweep: documents, then features."""
+        parts, sweep = observed.parts, state.sweep + 1
+        of_documents = _Half(self, normalised_columns(state.n))
         half, first = executor.map_reduce(_solve_documents, parts, state.locals, of_documents)
-        start = now.n * _ratio(first.totals, now.n)
-        of_features = _Half(self, start, now.weight, first.totals)
+        start = state.n * _ratio(first.totals, state.n)
+        of_features = _Half(self, start, first.totals)
         after, second = executor.map_reduce(_solve_features, parts, half, of_features)
         n = second.n
         if len(parts) > 1:  # a part knows its own share of a gradient only
             second = replace(second, sums=replace(second.sums, residual=_breach(start, n)))
-        total = float(n.sum(dtype=np.float64))
-        whole = second.sums
+        total, whole = float(n.sum(dtype=np.float64)), second.sums
         objective = (whole.after if self.solver == SOLVERS[0] else whole.before) - total
         if not np.isfinite(objective):
             raise NumericalFailure(
-                f"the log likelihood must be finite; it is {objective} in sweep {state.sweep + 1}"
+                f"the log likelihood must be finite; it is {objective} in sweep {sweep}"
             )
-        residual, sweep = max(first.sums.residual, whole.residual), state.sweep + 1
-        rounds = (first.sums.rounds + whole.rounds) / 2
-        if objective < now.objective:
-            back = Momentum(None, state.n, now.weight * _CUT, now.objective)
-            info = FactorInfo(sweep, now.objective, now.objective, rounds, residual=residual)
-            shared = replace(state.shared, sweep=sweep, carried=back)
-            restarted, _ = executor.map_reduce(_stand_still, parts, state.locals, None)
-            return replace(state, shared=shared, locals=restarted), info
-        weight = min(now.weight * _GROWTH, _MOST)
-        info = FactorInfo(sweep, objective, objective, rounds, residual=residual)
+        info = FactorInfo(
+            sweep,
+            objective,
+            objective,
+            (first.sums.rounds + whole.rounds) / 2,
+            shares=first.shares,
+            residual=max(first.sums.residual, whole.residual),
+        )
         shared = replace(state.shared, n=read_only(n), sweep=sweep)
-        if self._first_weight:
-            following = Momentum(None, carried_on(n, start, weight), weight, objective)
-            shared = replace(shared, carried=following)
         return replace(state, shared=shared, locals=after), info
 
     @property
@@ -145,19 +137,13 @@ class MaximumLikelihood(Climber):
         """With the residual."""
         return FactorInfo
 
+    def settling(self) -> Self:
+        """Itself with documents that come to rest in every sweep."""
+        return replace(self, max_rounds=max(self.max_rounds, 20), round_tol=1e-5)
+
     def carried_type(self, model: Model) -> type[Carried]:
-        """How a step is carried on; nothing for the multiplicative updates."""
-        return Momentum
-
-    def _momentum(self, shared: Global) -> Momentum:
-        """Of a state; at the beginning there is none yet."""
-        if isinstance(shared.carried, Momentum):
-            return shared.carried
-        return Momentum(None, shared.n, self._first_weight, -np.inf)
-
-    @property
-    def _first_weight(self) -> float:
-        return _FIRST if self.solver == SOLVERS[0] else 0.0
+        """Where its climb stands."""
+        return Path
 
     def solve(
         self, corpus: _core.Corpus, other: FloatingArray, x: FloatingArray, n_threads: int
@@ -176,21 +162,6 @@ class MaximumLikelihood(Climber):
             n_threads,
         )
         return out, _Sums(*sums, len(x))
-
-
-@dataclass(frozen=True, eq=False)
-class Momentum(Carried):
-    """What a step that is carried on leaves to the next."""
-
-    c: FloatingArray | None  # (I, K): of the last step, before it was carried on
-    n: FloatingArray  # (J, K): where the next step begins
-    weight: float  # how much of a step it is carried on
-    objective: float  # at the state's own c and n
-
-    @classmethod
-    def of_documents(cls, model: Model) -> tuple[str, ...]:
-        """c."""
-        return ("c",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +197,6 @@ class _Half:
 
     algorithm: MaximumLikelihood
     given: FloatingArray  # loadings for the documents' half, n to begin with for the features'
-    weight: float
     totals: FloatArray | None = None  # (K): words of all documents
 
 
@@ -234,11 +204,13 @@ class _Half:
 class _Documents:
     """What the documents' half adds up to."""
 
-    totals: FloatArray  # (K): of what was carried on
+    totals: FloatArray  # (K): words of all documents
     sums: _Sums
+    shares: float  # the largest change of a document's share
 
     def __add__(self, other: _Documents) -> _Documents:
-        return _Documents(self.totals + other.totals, self.sums + other.sums)
+        shares = max(self.shares, other.shares)
+        return _Documents(self.totals + other.totals, self.sums + other.sums, shares)
 
 
 @dataclass(frozen=True)
@@ -256,11 +228,11 @@ class _Features:
 def _solve_documents(
     part: Observations, local: Local, how: _Half, n_threads: int
 ) -> tuple[Local, _Documents]:
-    """The documents of a part with Θ given, carried on; c before that is kept for the next."""
+    """The documents of a part with Θ given."""
     c, sums = how.algorithm.solve(part.corpus, how.given, local.c, n_threads)
-    ahead = carried_on(c, local.carried.get("c", local.c), how.weight)
-    after = Local(read_only(ahead), carried={"c": c} if how.weight else {})
-    return after, _Documents(ahead.sum(axis=0, dtype=np.float64), sums)
+    shares = share_change(local.c, c, part.counts.doc_totals)
+    after = replace(local, c=read_only(c))
+    return after, _Documents(c.sum(axis=0, dtype=np.float64), sums, shares)
 
 
 def _solve_features(
@@ -270,13 +242,6 @@ def _solve_features(
     given = normalised_columns(local.c, how.totals)
     n, sums = how.algorithm.solve(part.by_feature, given, how.given, n_threads)
     return local, _Features(n, sums)
-
-
-def _stand_still(
-    part: Observations, local: Local, shared: None, n_threads: int
-) -> tuple[Local, None]:
-    """The next step begins where this state stands."""
-    return replace(local, carried={"c": local.c}), None
 
 
 def _breach(start: FloatingArray, n: FloatingArray) -> float:
@@ -297,16 +262,6 @@ def normalised_columns(values: FloatingArray, totals: FloatArray | None = None) 
         totals = values.sum(axis=0, dtype=np.float64)
     np.multiply(values, _reciprocal(totals).astype(values.dtype), out=out[:, :K])
     return out
-
-
-def carried_on(new: FloatingArray, old: FloatingArray, weight: float) -> FloatingArray:
-    """new + weight·(new − old), but never below a tenth of the new."""
-    if weight == 0:
-        return new
-    ahead = new - old
-    ahead *= new.dtype.type(weight)
-    ahead += new
-    return read_only(np.maximum(ahead, new * new.dtype.type(_KEPT), out=ahead))
 
 
 def _ratio(totals: Any, values: FloatingArray) -> FloatingArray:

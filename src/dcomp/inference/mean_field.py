@@ -24,12 +24,14 @@ from dcomp.inference.base import (
     Info,
     Schedule,
     SufficientStats,
+    share_change,
 )
 from dcomp.inference.growth import Growth, grow_counts, is_due, wished_growth
 from dcomp.inference.options import LOADINGS, MAX_INNER, START
+from dcomp.inference.path import Path
 from dcomp.inference.spectral import check_climb_start, climb_state, is_spectral
 from dcomp.inference.start import even_c
-from dcomp.inference.state import Local, State
+from dcomp.inference.state import Carried, Global, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.base import moment_scores
@@ -57,10 +59,10 @@ class MeanField(Climber):
     """
 
     loadings: str = "mean"
-    max_inner: int = 3
-    inner_tol: float = 0.01
-    gentle_sweeps: int = 30
-    learn_after: int = 10
+    max_inner: int = 5
+    inner_tol: float = 3e-4
+    gentle_sweeps: int = 3
+    learn_after: int = 1
     dtype: str = "float32"
     start: str = "auto"
     grow: Growth | None = None
@@ -68,6 +70,8 @@ class MeanField(Climber):
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
     options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START)
+    is_plain: ClassVar[bool] = True
+    must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
     def __post_init__(self) -> None:
         if self.loadings not in TREATMENTS:
@@ -124,15 +128,32 @@ class MeanField(Climber):
         if state.sweep >= self.learn_after:
             model, capped = learn_scores(model, stats)
         inner_updates = stats.n_updates / stats.n_docs
-        info = Info(state.sweep + 1, objective, stats.bound, inner_updates, capped=capped)
-        shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=state.sweep + 1)
+        sweep = state.sweep + 1
+        info = Info(
+            sweep, objective, stats.bound, inner_updates, shares=stats.shares, capped=capped
+        )
+        shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=sweep)
         return replace(state, shared=shared, locals=after), info
+
+    def settling(self) -> Self:
+        """Itself with documents that come to rest in every sweep."""
+        return replace(self, max_inner=max(self.max_inner, 50), inner_tol=1e-4)
+
+    def allocation(self, observed: Observations, shared: Global, n_threads: int) -> Allocation:
+        """How documents are divided with the loadings given."""
+        features = observed.counts.features
+        weights = Weights.build(shared.model, features, shared.n, self.loadings, n_threads)
+        return Allocation(shared.model, weights, self.max_inner, self.inner_tol, self.mode)
 
     def adding(
         self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
     ) -> Growth | None:
         """A tree may grow."""
         return wished_growth(occasion.wishes)
+
+    def carried_type(self, model: Model) -> type[Carried]:
+        """Where its climb stands."""
+        return Path
 
     @property
     def treatment(self) -> str:
@@ -248,26 +269,33 @@ def fold_in(
 def _fold_in(
     part: Observations, local: None, how: Allocation, n_threads: int
 ) -> tuple[FoldIn, None]:
-    model, weights, counts = how.model, how.weights, part.counts
-    c = even_c(counts, model.n_components, weights.Theta.dtype)
-    c_new = np.empty_like(c)
-    bound = np.empty(counts.n_docs)
+    model = how.model
+    c = even_c(part.counts, model.n_components, how.weights.Theta.dtype)
+    c_new, bound = settled(part, c, how, n_threads)
+    prior: Any = model.scores
+    summary = prior.posterior_mode if how.mode == "maximise" else prior.posterior_mean
+    scores = summary(c_new, part.total_exposure).astype(c.dtype)
+    return FoldIn(c_new, scores, bound + model.log_constant(part, combinatoric=False)), None
+
+
+def settled(
+    part: Observations, c: FloatingArray, how: Allocation, n_threads: int
+) -> tuple[FloatingArray, FloatArray]:
+    """The fixed point that each document comes to from c, and its bound but for a constant."""
+    weights, c_new, bound = how.weights, np.empty_like(c), np.empty(part.counts.n_docs)
     _core.fold_in(
         part.corpus,
         weights.Theta,
         weights.log_scale,
-        _prior(model, part, how.mode, how.temper),
-        c,
+        _prior(how.model, part, how.mode, how.temper),
+        np.ascontiguousarray(c),
         c_new,
         bound,
         how.max_inner,
         how.inner_tol,
         n_threads,
     )
-    prior: Any = model.scores
-    summary = prior.posterior_mode if how.mode == "maximise" else prior.posterior_mean
-    scores = summary(c_new, part.total_exposure).astype(c.dtype)
-    return FoldIn(c_new, scores, bound + model.log_constant(part, combinatoric=False)), None
+    return c_new, bound
 
 
 def _prior(model: Model, observed: Observations, mode: str, power: float) -> _core.ScorePrior:
@@ -318,6 +346,7 @@ def allocate(
         bound + float(constant),
         counts.n_docs,
         n_updates,
+        share_change(local.c, c, counts.doc_totals),
         prior.modes_seen(c, part.total_exposure) if how.mode == "maximise" else None,
     )
     return replace(local, c=read_only(c)), stats

@@ -6,18 +6,20 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dcomp.errors import ConvergenceWarning, InvalidParameter
 from dcomp.executors import Executor
+from dcomp.inference.ascent import Ascent, path_of
 from dcomp.inference.base import Algorithm, Info
 from dcomp.inference.state import State
-from dcomp.inference.stopping import RelativeChange, relative_change
+from dcomp.inference.stopping import Rule, change_of, recent_gain
 from dcomp.models import Model, Observations
 
 Callback = Callable[[Info], bool | None]
 
 CONVERGED, LIMIT, INTERRUPTED, CALLBACK = "converged", "limit", "interrupted", "callback"
-COMPLETE = "complete"
+COMPLETE, ROUNDING = "complete", "rounding"
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class Run:
 
     state: State
     history: tuple[Info, ...]
-    reason: str  # "converged", "limit", "complete" (a sampler), "interrupted" or "callback"
+    # "converged"; "rounding", where it hides what may be left to gain; "limit", "complete" (a
+    # sampler), "interrupted" or "callback".
+    reason: str
 
 
 def run(
@@ -37,7 +41,7 @@ def run(
     *,
     seed: int = 0,
     max_iter: int = 200,
-    stopping: RelativeChange | None = None,
+    stopping: Rule | None = None,
     callbacks: Sequence[Callback] = (),
     resume: Run | None = None,
     warn: bool = True,
@@ -48,20 +52,22 @@ def run(
     """
     if max_iter < 1:
         raise InvalidParameter(f"max_iter must be at least 1; got {max_iter}")
-    stopping = stopping or RelativeChange()
-    state = (
-        resume.state.cut(observed.parts)
-        if resume
-        else algorithm.init(model, observed, seed, executor)
-    )
+    rule = stopping or Rule()
+    ascent = Ascent(algorithm, rule) if algorithm.is_plain else None
+    way: Any = ascent or algorithm
+    if resume is None:
+        state = algorithm.init(model, observed, seed, executor)
+    else:
+        state = resume.state.cut(observed.parts)
+        state = ascent.taken_up(state) if ascent else state
     history: list[Info] = [] if resume is None else list(resume.history)
     reason = COMPLETE if algorithm.samples else LIMIT
-    may_stop = not algorithm.samples
+    may_stop, n_docs = not (algorithm.samples or algorithm.is_plain), observed.counts.n_docs
     try:
         while state.sweep < max_iter:
             started = time.perf_counter()
-            next_state, info = algorithm.step(observed, state, executor)
-            change = relative_change(history[-1], info) if history else None
+            next_state, info = way.step(observed, state, executor)
+            change = change_of(history[-1], info, n_docs) if history else None
             info = replace(info, change=change, seconds=time.perf_counter() - started)
             history.append(info)
             state = next_state
@@ -69,10 +75,10 @@ def run(
             if any(answers):
                 reason = CALLBACK
                 break
-            if algorithm.is_done(state):
-                reason = CONVERGED
+            if way.is_done(state):
+                reason = ROUNDING if path_of(state).noise else CONVERGED
                 break
-            if may_stop and state.sweep >= algorithm.min_sweeps and stopping.is_met(history):
+            if may_stop and state.sweep >= algorithm.min_sweeps and rule.is_calm(history):
                 reason = CONVERGED
                 break
     except KeyboardInterrupt:
@@ -81,16 +87,22 @@ def run(
         if not history:
             raise
         reason = INTERRUPTED
-    if warn and reason == LIMIT and stopping.tol > 0:
-        change = history[-1].change
-        so_far = "" if change is None else f" (it is {change:.2g})"
-        what = f"the relative change fell below tol = {stopping.tol:g}{so_far}; "
-        what += "raise max_iter or tol"
-        if algorithm.has_schedule:
-            what = "its schedule was over; raise max_iter"
-        warnings.warn(
-            f"{algorithm.name} reached max_iter = {max_iter} before {what}, or resume the fit",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    if warn and reason == LIMIT and rule.tol > 0:
+        _warn_of_limit(algorithm, max_iter, rule, history)
     return Run(algorithm.finish(observed, state, executor), tuple(history), reason)
+
+
+def _warn_of_limit(
+    algorithm: Algorithm, max_iter: int, rule: Rule, history: Sequence[Info]
+) -> None:
+    what = f"less than tol = {rule.tol:g} nats per document were left to gain"
+    if not algorithm.is_plain:
+        what = "documents had settled"
+    what += f" (the last sweeps gained {recent_gain(history):.2g}); raise max_iter or tol"
+    if algorithm.has_schedule:
+        what = "its schedule was over; raise max_iter"
+    warnings.warn(
+        f"{algorithm.name} reached max_iter = {max_iter} before {what}, or resume the fit",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

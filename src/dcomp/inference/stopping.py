@@ -1,46 +1,110 @@
-"""When to stop: the relative change of the objective from sweep to sweep."""
+"""When to stop: what a climb still has to gain, in nats per document (MODELS §14)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import Info
+from dcomp.models.arrays import FloatArray
+
+NEVER = 1e300  # what is to come where it does not fall
+WINDOW = 10  # plain sweeps whose rate is taken
 
 
 @dataclass(frozen=True)
-class RelativeChange:
-    """Stop when the relative change per sweep stays below `tol` for `patience` sweeps in a row.
+class Remaining:
+    """What going on would change.
 
-    The change is measured against the documents' part of the objective: the prior of Θ adds a
-    constant that can be of any size and sign.
+    gain: nats per document still to come, by the rate at which the last plain sweeps gained less
+    and less; None of an algorithm whose objective may fall.
+    shares: the largest change of a document's share in one more sweep.
+    """
 
-    >>> rule = RelativeChange(tol=0.01, patience=1)
-    >>> rule.is_met([Info(1, -50.0, -50.0, 1.0), Info(2, -49.9, -49.9, 1.0, change=0.002)])
+    gain: float | None
+    shares: float
+
+    def __str__(self) -> str:
+        moved = f"{self.shares:.2g} of a share"
+        if self.gain is None:
+            return moved
+        return f"{'more than 1e6' if self.gain > 1e6 else f'{self.gain:.2g}'} nats, {moved}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """At rest when less than `tol` nats per document are still to come, and one more sweep moves no
+    document's share by more than `shares`. With tol = 0 never.
+
+    >>> Rule(tol=0.05).is_met(Remaining(0.02, 0.001))
     True
     """
 
-    tol: float = 1e-4
-    patience: int = 2
+    tol: float = 0.05
+    shares: float = 0.01
 
     def __post_init__(self) -> None:
         if not self.tol >= 0:
             raise InvalidParameter(f"tol must be at least 0; got {self.tol}")
-        if self.patience < 1:
-            raise InvalidParameter(f"patience must be at least 1; got {self.patience}")
 
-    def is_met(self, rows: Sequence[Info]) -> bool:
-        """Whether the sweeps so far have settled; never with tol = 0."""
-        if self.tol == 0 or len(rows) <= self.patience:
-            return False
-        return all(_is_below(row.change, self.tol) for row in rows[-self.patience :])
+    def is_met(self, remaining: Remaining) -> bool:
+        """Whether this is little enough."""
+        gained = remaining.gain is None or remaining.gain < self.tol
+        return gained and remaining.shares < self.shares
 
-
-def _is_below(change: float | None, tol: float) -> bool:
-    return change is not None and change < tol
+    def is_calm(self, rows: Sequence[Info]) -> bool:
+        """The same for an algorithm whose objective may fall, by what shares still have to move.
+        With tol = 0 never."""
+        return self.tol > 0 and shares_to_come(rows) < self.shares
 
 
-def relative_change(before: Info, after: Info) -> float:
-    """|Δ objective| against the size of the documents' part."""
-    return abs(after.objective - before.objective) / max(abs(after.documents), 1.0)
+def shares_to_come(rows: Sequence[Info]) -> float:
+    """How far the share that moves most may still go, if it slows down as it did in the last ten
+    sweeps; `NEVER` before there are as many."""
+    moved = [row.shares for row in rows[-WINDOW:] if row.shares is not None]
+    return to_come(np.array(moved)) if len(moved) == WINDOW else NEVER
+
+
+def to_come(steps: FloatArray) -> float:
+    """Σ of the steps that follow, if they fall on as they do: Δ r / (1 − r), with the rate r from
+    the slope of log Δ. `NEVER` where they do not fall.
+
+    >>> round(to_come(8.0 * 0.5 ** np.arange(10)), 6)  # 8/2^9 is the last
+    0.015625
+    >>> to_come(np.arange(1.0, 11.0)) == NEVER
+    True
+    """
+    if not steps.any():
+        return 0.0
+    log_step, at = np.log(np.maximum(steps, 1e-300)), np.arange(len(steps))
+    slope, level = np.polyfit(at, log_step, 1)
+    rate = float(np.exp(slope))
+    if rate >= 1:
+        return NEVER
+    # The line's end, because a single step may be off.
+    last = float(np.exp(level + slope * at[-1]))
+    return max(last, float(steps[-1])) * rate / (1 - rate)
+
+
+def noise_of(gains: FloatArray) -> float:
+    """The standard deviation of what rounding adds to gains that change smoothly otherwise, from
+    their third differences.
+
+    >>> noise_of(8.0 * 0.9 ** np.arange(10)) < 0.01
+    True
+    """
+    third = np.diff(gains, 3)
+    return float(np.sqrt(np.mean(third**2) / 20.0))  # 1 + 9 + 9 + 1
+
+
+def change_of(before: Info, after: Info, n_docs: int) -> float:
+    """Of the objective, in nats per document."""
+    return (after.objective - before.objective) / max(n_docs, 1)
+
+
+def recent_gain(rows: Sequence[Info]) -> float:
+    """What the last ten sweeps, or as many as there are, have gained, in nats per document."""
+    return float(sum(row.change for row in rows[-WINDOW:] if row.change is not None))

@@ -185,7 +185,7 @@ class TemperedEM(Climber):
         flat = stats.n_docs * float(gammaln(state.model.n_components))  # the density of each m
         free = (finite_objective(stats, weights, state.sweep + 1) - weights.log_prior - flat) / beta
         updates = stats.n_updates / stats.n_docs
-        info = TemperedInfo(state.sweep + 1, free, free, updates, temper=beta)
+        info = TemperedInfo(state.sweep + 1, free, free, updates, shares=stats.shares, temper=beta)
         whole = replace(state.shared, n=read_only(stats.n), sweep=state.sweep + 1)
         return replace(state, shared=whole, locals=after), info
 

@@ -127,7 +127,7 @@ class Recipe:
     def resolve(self, counts: Counts) -> Resolved:
         """The model, the algorithm and the settings for these counts."""
         key, algorithm = self._cell()
-        settings, wishes = self.settings(), Wishes()
+        settings, wishes = self.settings(algorithm), Wishes()
         model: Model = self._get("model")
         if isinstance(model, str):
             request = Request(self._meant(), Summary.from_counts(counts), algorithm.estimates)
@@ -181,11 +181,14 @@ class Recipe:
             if option.algorithms is not None and algorithm.name not in option.algorithms:
                 raise UnsupportedCombination(refusal(option, key, algorithm.name))
 
-    def settings(self) -> Settings:
-        """What a fit is told beside its model and its algorithm."""
+    def settings(self, algorithm: Algorithm | None = None) -> Settings:
+        """What a fit is told beside its model and its algorithm, unless it goes on with another."""
+        max_iter = self._get("max_iter")
+        if max_iter is None:
+            max_iter = (algorithm or self._cell()[1]).usual_sweeps
         return Settings(
             self._get("exposure"),
-            self._get("max_iter"),
+            max_iter,
             self._get("tol"),
             self._get("n_chains"),
             resolve_seed(self._get("random_state")),

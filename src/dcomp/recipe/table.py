@@ -23,8 +23,8 @@ TAIL = (
     Option(
         "max_iter",
         "whole",
-        "Sweeps at most, resumed ones too.",
-        default=200,
+        "Sweeps at most, resumed ones too: 200 of a sampler and 1000 of what stops by itself, "
+        "unless given.",
         least=1,
         panel=_COURSE,
         resumes=True,
@@ -32,8 +32,9 @@ TAIL = (
     Option(
         "tol",
         "number",
-        "Stop at this relative change; 0: never. Samplers run all sweeps.",
-        default=1e-4,
+        "Stop with less than so many nats per document still to gain; 0: never. Samplers run "
+        "all sweeps.",
+        default=0.05,
         least=0,
         panel=_COURSE,
         resumes=True,

@@ -15,8 +15,10 @@ from dcomp.executors import LocalExecutor
 from dcomp.inference import Algorithm, Draw, State, draw_given_counts
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import FoldIn, Weights
+from dcomp.inference.path import Path
 from dcomp.inference.run import CONVERGED
 from dcomp.inference.sampled_scores import SampledScores
+from dcomp.inference.stopping import Remaining
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.predict import Predictor, WordTable
@@ -69,6 +71,24 @@ class Fit:
     def n_sweeps(self) -> int:
         """Complete sweeps."""
         return self.state.sweep
+
+    @property
+    def remaining(self) -> Remaining | None:
+        """What going on would change: nats per document still to gain, as the rate of the last
+        plain sweeps tells (None where that was not measured), and the largest change of a
+        document's share in one more sweep. None for a sampler.
+
+        >>> import dcomp
+        >>> fitted = dcomp.LDA(2, verbose=0).fit([[5, 1, 0], [4, 2, 1], [0, 1, 6]]).fit_
+        >>> fitted.reason, fitted.remaining.gain < 0.05, fitted.remaining.shares < 0.01
+        ('converged', True, True)
+        """
+        carried = self.state.shared.carried
+        measured = carried.remaining if isinstance(carried, Path) else None
+        last = self.history.rows[-1].shares
+        if measured is not None or last is None:
+            return measured
+        return Remaining(None, last)
 
     @property
     def converged(self) -> bool:

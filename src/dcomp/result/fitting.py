@@ -12,7 +12,7 @@ from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, resolve_executor
-from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, RelativeChange, Run, run
+from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, Rule, Run, run
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import INTERRUPTED, Callback
 from dcomp.models import Model
@@ -29,8 +29,8 @@ def fit(
     algorithm: Algorithm | None = None,
     *,
     exposure: Any = None,
-    max_iter: int = 200,
-    tol: float = 1e-4,
+    max_iter: int | None = None,
+    tol: float = 0.05,
     n_chains: int = 1,
     n_jobs: int | None = None,
     executor: Executor | None = None,
@@ -45,7 +45,8 @@ def fit(
     Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
     included, and in the parts that the corpus was cut into. `draw_budget` ("2 GiB", bytes, or None
     for no limit) is what those may take. `executor` says where the parts are worked on, in place of
-    `n_jobs` threads here. `warn`: where `max_iter` sweeps were not enough.
+    `n_jobs` threads here. `max_iter`: 200 sweeps of a sampler and 1000 of what stops by itself,
+    unless given. `warn`: where they were not enough.
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -60,6 +61,7 @@ def fit(
             rule = resume.exposure_rule
             exposure = resume.exposure if rule is None else rule
     algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
+    max_iter = algorithm.usual_sweeps if max_iter is None else max_iter
     registry.check(model, algorithm)
     observed = validation.resolve_observations(counts, model, exposure)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
@@ -75,7 +77,7 @@ def fit(
             resolve_executor(n_jobs, executor),
             seed=chain_seed,
             max_iter=max_iter,
-            stopping=RelativeChange(tol),
+            stopping=Rule(tol),
             callbacks=callbacks,
             resume=earlier,
             warn=warn,

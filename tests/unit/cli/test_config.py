@@ -58,9 +58,9 @@ def test_a_resumed_fit_refuses_settings_of_a_file_too(run, corpus, fitted, tmp_p
     done = run(*words)
     assert done.code == 2
     assert "a resumed fit keeps its own settings: leave out --alpha, or fit anew" in done.err
-    config.write_text("max_iter = 60\ntol = 0\n")
+    config.write_text("max_iter = 300\ntol = 0\n")
     assert run(*words).code == 0
-    assert dcomp.load(fitted).n_sweeps == 60
+    assert dcomp.load(fitted).n_sweeps == 300
     wrong = run("fit", corpus, "--resume", fitted, "--save-config", "x.toml")
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
     assert not (tmp_path / "x.toml").exists()

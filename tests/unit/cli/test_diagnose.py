@@ -14,7 +14,7 @@ from dcomp import evaluate
 def test_in_words(run, corpus, fitted):
     done = run("diagnose", fitted, corpus, "--top", 4, "--outliers", 3)
     assert done.code == 0
-    assert done.out.startswith("converged: the bound changed by")
+    assert done.out.startswith("converged: about")
     for part in ("one more sweep moves", "coherence npmi", "exclusive", "one correlation", "rank"):
         assert part in done.out
     assert len(done.out.partition("unusual documents")[2].splitlines()) == 5

@@ -195,26 +195,25 @@ def test_interrupted_chains_are_left_out(sampled):
 
 def test_mean_field_at_rest_and_before(planted):
     counts, _ = planted
-    rest = dcomp.LDA(3, tol=1e-7, max_iter=2000, verbose=0).fit(counts).fit_
+    rest = dcomp.LDA(3, tol=1e-3, verbose=0).fit(counts).fit_
     found = diagnostics(rest, counts)
     assert found.verdict == "converged"
     assert found.falls == 0
     assert found.residual < 1e-3
     assert np.array_equal(found.objective, rest.history["objective"])
-    assert found.change == pytest.approx(abs(rest.history["change"][-1]))
+    assert found.change == rest.history["change"][-1]
+    assert found.remaining == rest.remaining
+    assert found.remaining.gain < 1e-3
     early = dcomp.LDA(3, tol=0, max_iter=4, verbose=0).fit(counts).fit_
     begun = diagnostics(early, counts)
     assert begun.verdict == "not converged"
     assert "raise max_iter" in begun.reasons[0]
     assert begun.residual > 10 * found.residual
     assert diagnostics(early).residual is None
-    # tol = 0 never stops by itself: the changes decide.
+    # tol = 0 never stops by itself, and measures nothing.
     whole = dcomp.LDA(3, tol=0, max_iter=200, verbose=0).fit(counts).fit_
     assert whole.reason == "limit"
-    assert diagnostics(whole).verdict == "converged"
-    loose = dcomp.LDA(3, tol=0.5, verbose=0, algorithm=dcomp.inference.MeanField(gentle_sweeps=0))
-    moving = diagnostics(loose.set_params(max_iter=14).fit(counts).fit_, counts)
-    assert moving.residual is not None
+    assert diagnostics(whole).verdict == "cannot tell"
 
 
 def test_the_residual_by_hand(planted):

@@ -34,7 +34,7 @@ def test_strange_documents_come_first(planted, key):
     """Two documents of words that the others hardly have, in a fit that has not seen them."""
     W = np.pad(planted[0].to_scipy().toarray(), ((0, 0), (0, 2)))
     W[:12, 30:] = 1
-    model = dcomp.DCA(3, model=key, max_iter=60, verbose=0).fit(W)
+    model = dcomp.DCA(3, model=key, verbose=0).fit(W)
     W[5], W[6] = 0, W[40]
     W[5, 30:] = 30
     W[6, 30] = 60

@@ -40,15 +40,16 @@ def test_people_are_placed_before_the_first_sweep(people):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_defaults_leave_the_saddle_of_genotypes(people, seed):
-    """From single documents mean field rests where all people are alike."""
+    """From single documents plain sweeps of mean field rest where all people are alike: the climb
+    leaves that point, too, and both starts come to one answer."""
     model = DirichletMultinomial.build(3, alpha=1 / 3, gamma=0.5, learn_alpha=True)
     fits = [
         dcomp.fit(people.counts, model, MeanField(start=start), seed=seed)
         for start in ("auto", "seeded")
     ]
     errors = [error_in_shares(fit.expected_counts, people.memberships) for fit in fits]
-    assert errors[0] < 0.08 < errors[1] - 0.1
-    assert fits[0].objective > fits[1].objective + 10 * people.counts.n_docs
+    assert max(errors) < 0.08
+    assert abs(fits[0].objective - fits[1].objective) < 0.5 * people.counts.n_docs
 
 
 def test_cut_and_uncut_begin_alike(people):

@@ -1,0 +1,106 @@
+"""Where a climb stands: what is carried from sweep to sweep by an algorithm that climbs to a fixed
+point (`ascent`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.inference.base import FloatingArray
+from dcomp.inference.state import Arrays, Carried
+from dcomp.inference.stopping import Remaining
+from dcomp.models import Model
+from dcomp.models.arrays import FloatArray
+
+CLIMB, MEASURE, REFOLD, PUSH, DONE = range(5)  # stages
+LOWEST = -1e300  # an objective before there is one
+UNKNOWN = -1.0  # what has not been measured
+FIRST_LIMIT = 4.0  # of the factor of a step
+BETWEEN = 5  # sweeps between marks of the objective
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Carried):
+    """Where a climb stands."""
+
+    c: FloatingArray | None = None  # (I, K), of the documents: where the next sweep begins, or x0
+    n: FloatingArray | None = None  # (J, K): the same
+    gains: FloatArray | None = None  # of the plain sweeps that are being measured
+    marks: FloatArray | None = None  # objectives of the climb, some sweeps apart
+    stage: int = CLIMB
+    phase: int = 0  # of a step: 0 at x0, 1 at x1 with x0 carried, 2 at x2 with the next x0 carried
+    limit: float = FIRST_LIMIT  # of the factor a
+    objective: float = LOWEST  # of the last sweep that was kept
+    swept: int = 0  # in this stage
+    rests: int = 0  # whether the gain was measured, and is small
+    refolds: int = 0
+    pushes: int = 0
+    coarse: float = 0.0  # nats still to come by the gains of the climb
+    gain: float = UNKNOWN  # nats per document still to come, as last measured
+    shares: float = UNKNOWN  # the largest change of a document's shares in the last plain sweep
+    noise: int = 0  # whether rounding hides the gain
+
+    @classmethod
+    def of_documents(cls, model: Model) -> tuple[str, ...]:
+        """c."""
+        return ("c",)
+
+    @classmethod
+    def restored(cls, arrays: Arrays) -> Path:
+        """From a file; maximum likelihood used to carry its steps on in a way of its own, in place
+        of which a climb begins anew."""
+        return cls() if "weight" in arrays else super().restored(arrays)
+
+    def check(self, model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any]) -> None:
+        """A ValueError where this cannot be of these documents and features."""
+        for name, like in (("c", c), ("n", n)):
+            own = getattr(self, name)
+            if own is not None and (own.shape != like.shape or own.dtype != like.dtype):
+                raise ValueError(f"{name} of the climb must be like the state's; got {own.shape}")
+        for name in ("gains", "marks"):
+            own = getattr(self, name)
+            if own is not None and (own.ndim != 1 or own.dtype != np.float64):
+                raise ValueError(f"{name} of the climb must be a row of numbers")
+        if not 0 <= self.stage <= DONE or not 0 <= self.phase <= 2:
+            raise ValueError(f"a climb has no stage {self.stage} or phase {self.phase}")
+
+    @property
+    def remaining(self) -> Remaining | None:
+        """As last measured."""
+        known = self.gain >= 0 and self.shares >= 0
+        return Remaining(self.gain, self.shares) if known else None
+
+    def anew(self, **changes: Any) -> Path:
+        """In another stage, with nothing carried."""
+        fresh: Any = {"n": None, "gains": None, "marks": None, "phase": 0, "swept": 0, "rests": 0}
+        return replace(self, **fresh | changes)
+
+    def swept_to(self, objective: float) -> Path:
+        """After a sweep of the climb that was kept."""
+        path = replace(self, objective=objective, swept=self.swept + 1)
+        if path.swept % BETWEEN:
+            return path
+        marks = np.append([] if path.marks is None else path.marks, objective)
+        return replace(path, marks=marks)
+
+    def gained(self, sweeps: int) -> float:
+        """What the last so many sweeps of this climb, or a few more, have gained; infinite before
+        there are as many."""
+        back = sweeps // BETWEEN + 1
+        if self.marks is None or len(self.marks) < back:
+            return np.inf
+        return self.objective - float(self.marks[-back])
+
+    def to_come(self, sweeps: int) -> float:
+        """What a climb still has to gain, if the gains of so many sweeps go on to fall as they did
+        from those before them; at least twice what these have gained. Steps of an accelerated
+        climb are uneven, but the slow directions that plain sweeps hardly show are seen over
+        many."""
+        last, both = self.gained(sweeps), self.gained(2 * sweeps)
+        before = both - last
+        if not np.isfinite(both) or last <= 0:
+            return max(0.0, both)
+        return np.inf if last >= before else last * max(2.0, last / (before - last))

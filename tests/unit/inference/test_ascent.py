@@ -1,0 +1,202 @@
+"""The way up: extrapolation, what is left to gain, saddles, documents in the worse of two optima."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp import datasets
+from dcomp.executors import LocalExecutor
+from dcomp.inference import MapEM, MaximumLikelihood, MeanField, Rule, Run, run
+from dcomp.inference.ascent import Ascent, extrapolated, has_twins, path_of, squares
+from dcomp.inference.path import CLIMB, DONE, MEASURE, PUSH, REFOLD, Path
+from dcomp.inference.stopping import NEVER, noise_of, shares_to_come, to_come
+from dcomp.models import DirichletMultinomial, GammaPoisson, Observations
+
+ONE = LocalExecutor(1)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return datasets.votes(seed=3).counts
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (4001, 9)])
+def test_the_step_against_numpy(dtype, shape):
+    rng = np.random.default_rng(0)
+    points = tuple(rng.gamma(1.0, 1.0, shape).astype(dtype) for _ in range(3))
+    wide = [x.astype(np.float64) for x in points]
+    step, bend = wide[1] - wide[0], wide[2] - 2 * wide[1] + wide[0]
+    one, three = squares(points, 1), squares(points, 3)
+    np.testing.assert_allclose(one, [(step**2).sum(), (bend**2).sum()], rtol=1e-12)
+    assert np.array_equal(one, three)
+    ahead = np.maximum(wide[0] + 3 * 2 * step + 9 * bend, 0.1 * wide[2])
+    found = extrapolated(points, 3.0, 1)
+    np.testing.assert_allclose(found, ahead, rtol=1e-6 if dtype == "float32" else 1e-12)
+    assert np.array_equal(found, extrapolated(points, 3.0, 3))
+    assert (found > 0).all()
+
+
+def test_points_of_other_shapes_are_refused():
+    x = np.ones((2, 2))
+    with pytest.raises(ValueError, match="one shape"):
+        squares((x, x, np.ones((2, 3))), 1)
+
+
+def test_what_is_to_come():
+    gains = 5.0 * 0.9 ** np.arange(10)
+    assert to_come(gains) == pytest.approx(gains[-1] * 0.9 / 0.1)
+    assert to_come(np.ones(10)) == NEVER
+    assert to_come(1.1 ** np.arange(10)) == NEVER
+    assert to_come(np.zeros(10)) == 0
+    rng = np.random.default_rng(1)
+    noisy = np.array([noise_of(gains + rng.normal(0, 0.01, 10)) for _ in range(300)])
+    assert np.median(noisy) == pytest.approx(0.01, rel=0.2)
+
+
+def test_slow_directions_show_over_many_sweeps():
+    """Gains of 1/t² look done beside a geometric rate; twice the last ones are never promised."""
+    path = Path()
+    for t in range(1, 301):
+        path = path.swept_to(-1000.0 / t)
+    assert path.to_come(15) > 0.5 * 1000.0 / 300 * 0.1
+    assert path.to_come(15) >= 2 * path.gained(15) > 0
+    assert Path().gained(15) == np.inf
+    still = path
+    for _ in range(40):
+        still = still.swept_to(path.objective)
+    assert still.to_come(15) == 0
+
+
+FITS = [
+    (GammaPoisson.build(4, alpha=0.3, beta=0.1, gamma=0.1), MeanField()),
+    (DirichletMultinomial.build(4, alpha=0.3, gamma=0.5, learn_alpha=True), MeanField()),
+    (DirichletMultinomial.build(4, alpha=1.0, gamma=1.0), MapEM()),
+    (GammaPoisson.build(4, alpha=1.0, beta=0.0, gamma=1.0), MaximumLikelihood()),
+]
+
+
+@pytest.mark.parametrize(("model", "algorithm"), FITS, ids=["GP", "DM", "map", "ml"])
+def test_no_sweep_falls_and_ten_times_as_many_gain_little(model, algorithm):
+    counts = datasets.cells(seed=1).counts.rows(slice(0, 200))
+    fit = dcomp.fit(counts, model, algorithm)
+    assert fit.reason in ("converged", "rounding")
+    objective = fit.history["objective"]
+    size = max(abs(objective[-1]), counts.n_tokens)
+    assert np.diff(objective).min() > -2e-7 * size
+    longer = dcomp.fit(counts, model, tol=0, max_iter=10 * fit.n_sweeps, resume=fit, warn=False)
+    assert longer.objective - fit.objective < 0.25 * counts.n_docs
+    assert fit.remaining.gain < 0.05 or fit.reason == "rounding"
+    assert fit.remaining.shares < 0.01
+
+
+def test_accelerated_sweeps_are_ahead_of_plain_ones(votes):
+    model, observed = FITS[2][0], Observations.build(votes)
+    algorithm = MapEM()
+    state = algorithm.init(model, observed, 0, ONE)
+    for _ in range(60):
+        state, info = algorithm.step(observed, state, ONE)
+    fast = run(model, algorithm, observed, ONE, max_iter=60, stopping=Rule(0))
+    assert fast.history[-1].objective > info.objective
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_a_climb_can_stop_and_go_on_at_any_sweep(votes, every):
+    """In every stage: what a step carries is in the state."""
+    model, observed, rule = FITS[1][0], Observations.build(votes), Rule(0.05)
+    whole = run(model, MeanField(), observed, ONE, stopping=rule, max_iter=500)
+    kept, stages = None, set()
+    for stop in range(every, len(whole.history) + every, every):
+        kept = run(
+            model,
+            MeanField(),
+            observed,
+            ONE,
+            stopping=rule,
+            max_iter=min(stop, len(whole.history)),
+            resume=kept,
+            warn=False,
+        )
+        stages.add(path_of(kept.state).stage)
+    assert {row.objective for row in kept.history} == {row.objective for row in whole.history}
+    assert np.array_equal(kept.state.n, whole.state.n)
+    assert np.array_equal(kept.state.c, whole.state.c)
+    if every == 1:
+        assert stages == {CLIMB, MEASURE, REFOLD, PUSH, DONE}
+
+
+def test_a_saddle_is_left():
+    """Where two components are the same, no sweep tells them apart; a push does."""
+    counts = datasets.votes(seed=0).counts
+    model, observed = (
+        DirichletMultinomial.build(2, alpha=0.5, gamma=0.5),
+        Observations.build(counts),
+    )
+    algorithm = MeanField(start="seeded", gentle_sweeps=0, learn_after=0)
+    state = algorithm.init(model, observed, 0, ONE)
+    half = np.repeat(observed.feature_totals[:, None] / 2.0, 2, axis=1).astype(np.float32)
+    c = np.repeat(counts.doc_totals[:, None] / 2.0, 2, axis=1).astype(np.float32)
+    state = replace(
+        state, shared=replace(state.shared, n=half), locals=[replace(state.locals[0], c=c)]
+    )
+    after, info = algorithm.step(observed, state, ONE)
+    again, same = algorithm.step(observed, after, ONE)
+    assert same.objective == pytest.approx(info.objective, abs=1e-3 * counts.n_docs)
+    assert has_twins(again.n)
+    begun = Run(again, (info, same), "limit")
+    found = run(model, algorithm, observed, ONE, max_iter=500, resume=begun)
+    assert found.reason == "converged"
+    assert not has_twins(found.state.n)
+    assert found.history[-1].objective > same.objective + 5 * counts.n_docs
+
+
+def test_documents_leave_the_worse_of_two_optima():
+    """With small α a document may be caught where it began: an even start shows the better end."""
+    counts = datasets.text(seed=2).counts
+    fit = dcomp.LDA(6, alpha=0.02, verbose=0).fit(counts).fit_
+    cold = fit.transform(counts)
+    moved = np.abs(cold - fit.scores).max(axis=1) > 0.05
+    bound = fit.bound(counts)
+    assert moved.mean() < 0.1  # and those have the better end, by the climb: no even start found it
+    assert np.isfinite(bound).all()
+
+
+def test_rounding_is_not_called_converged():
+    counts = datasets.mutations(seed=0).counts
+    fit = dcomp.GaP(5, tol=1e-4, verbose=0).fit(counts).fit_
+    assert fit.reason == "rounding"
+    assert not fit.converged
+    assert fit.remaining.gain > 1e-4
+
+
+def test_the_same_on_any_number_of_threads(votes):
+    one, two = (dcomp.DCA(4, n_jobs=jobs, verbose=0).fit(votes).fit_ for jobs in (1, 3))
+    assert np.array_equal(one.Theta, two.Theta)
+    assert one.remaining == two.remaining
+
+
+def test_a_schedule_without_an_objective_looks_at_shares():
+    counts = datasets.text(seed=0).counts.rows(slice(0, 150))
+    fit = dcomp.CTM(3, start="seeded", verbose=0).fit(counts).fit_
+    if fit.converged:
+        assert shares_to_come(fit.history.rows) < 0.01
+    assert fit.remaining.gain is None
+    assert fit.remaining.shares == fit.history.rows[-1].shares
+
+
+def test_at_rest_it_can_be_asked_for_more(votes):
+    loose = dcomp.DCA(4, tol=2.0, verbose=0).fit(votes).fit_
+    tight = dcomp.fit(votes, loose.model, resume=loose, tol=0.001)
+    assert loose.converged
+    assert tight.n_sweeps > loose.n_sweeps
+    assert tight.objective >= loose.objective
+    assert path_of(tight.state).stage == DONE
+
+
+def test_tolerances_below_nothing_are_refused():
+    with pytest.raises(dcomp.InvalidParameter, match="tol must be at least 0; got -1"):
+        Ascent(MeanField(), Rule(-1.0))
