@@ -1,4 +1,4 @@
-"""The way up: extrapolation, what is left to gain, saddles, documents in the worse of two optima."""
+"""The way up: extrapolation, what is left to gain, saddles, and documents in the worse optimum."""
 
 from __future__ import annotations
 
