@@ -82,6 +82,8 @@ class Document {
   double b(std::int64_t k) const { return b_[k]; }
   const Numbers& mode() const { return mode_; }
   const Places& active() const { return active_; }
+  // The size of a score below which it is at the edge: half a deviation, the others held.
+  double floor(std::int64_t k) const { return floor_[at(k)]; }
   double P(std::int64_t k, std::int64_t h) const { return P_[at(k * K_ + h)]; }
 
   void rates(const Numbers& l, Numbers& y) const {
@@ -198,13 +200,14 @@ class Document {
     }
     curve(l, y, g);
     mode_ = l;
+    for (std::int64_t k = 0; k < K_; ++k) floor_.push_back(0.5 / std::sqrt(P(k, k)));
     for (std::int64_t k = 0; k < K_; ++k)
       if (l[at(k)] * (g[at(k)] + b_[k]) - alpha_[k] > kActive) active_.push_back(k);
   }
 
   std::int64_t K_, n_;
   const double *alpha_, *b_;
-  Numbers w_, theta_, mode_, P_;
+  Numbers w_, theta_, mode_, P_, floor_;
   Places active_;
 };
 
@@ -228,7 +231,9 @@ class Walk {
       if (input_.log_zero != nullptr)
         for (const std::int64_t k : of_.active()) toggle(k, rng);
       along_axes(rng);
-      along_random_lines(rng);
+      for (const std::int64_t k : of_.active())
+        if (l_[at(k)] > 0) along_score(k, rng);
+      along_pairs(rng);
     }
     split(rng);
   }
@@ -282,21 +287,27 @@ class Walk {
     }
   }
 
-  // log of the density at l + t d over that at l.
-  double height(const Line& line, double t) const {
+  // What the words add to the log density by t along a line.
+  double words(const Line& line, double t) const {
     double sum = 0;
-    for (std::size_t i = 0; i < line.on.size(); ++i) {
-      const std::int64_t k = line.on[i];
-      const double ratio = t * line.d[i] / l_[at(k)];
-      if (ratio <= -1) return -HUGE_VAL;
-      sum += (of_.alpha(k) - 1) * std::log1p(ratio) - of_.b(k) * line.d[i] * t;
-    }
     for (std::int64_t j = 0; j < of_.n(); ++j) {
       const double ratio = t * line.v[at(j)] / y_[at(j)];
       if (ratio <= -1) return -HUGE_VAL;
       sum += of_.w(j) * std::log1p(ratio);
     }
     return sum;
+  }
+
+  // log of the density at l + t d over that at l.
+  double height(const Line& line, double t) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < line.on.size(); ++i) {
+      const std::int64_t k = line.on[i];
+      const double l = l_[at(k)] + t * line.d[i];
+      if (!(l > of_.floor(k))) return -HUGE_VAL;
+      sum += (of_.alpha(k) - 1) * std::log(l / l_[at(k)]) - of_.b(k) * line.d[i] * t;
+    }
+    return sum + words(line, t);
   }
 
   void move(const Line& line, double t) {
@@ -312,7 +323,7 @@ class Walk {
   void slice(const Line& line, Stream& rng) {
     double low = -HUGE_VAL, high = HUGE_VAL;
     for (std::size_t i = 0; i < line.on.size(); ++i) {
-      const double limit = -l_[at(line.on[i])] / line.d[i];
+      const double limit = (of_.floor(line.on[i]) - l_[at(line.on[i])]) / line.d[i];
       if (line.d[i] > 0) low = std::max(low, limit);
       if (line.d[i] < 0) high = std::min(high, limit);
     }
@@ -351,12 +362,7 @@ class Walk {
       const double p = R * std::exp(log_p), rest = R * std::exp(log_rest);
       double sum = of_.alpha(k) * log_p + of_.alpha(h) * log_rest - of_.b(k) * up * p -
                    of_.b(h) * down * rest;
-      for (std::int64_t j = 0; j < of_.n(); ++j) {
-        const double ratio = (p - done) * line.v[at(j)] / y_[at(j)];
-        if (ratio <= -1) return -HUGE_VAL;
-        sum += of_.w(j) * std::log1p(ratio);
-      }
-      return sum;
+      return sum + words(line, p - done);
     };
     const double x0 = std::log(l_[at(k)] / up) - std::log(l_[at(h)] / down);
     const double x = slice_of(height, x0, kLogWidth, -HUGE_VAL, HUGE_VAL, rng);
@@ -369,17 +375,21 @@ class Walk {
 
   static double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
-  Places present() const {
+  // The active components but k whose scores are of the size that the curvature speaks of. A line
+  // moves none of them out of this set, and so can choose its way by it: seen from where it ends,
+  // the set is the same. Near a corner, where some scores are as good as absent, a line that held
+  // these too could not move.
+  Places bulk(std::int64_t but = -1) const {
     Places on;
     for (const std::int64_t k : of_.active())
-      if (l_[at(k)] > 0) on.push_back(k);
+      if (k != but && l_[at(k)] > of_.floor(k)) on.push_back(k);
     return on;
   }
 
   // Directions that the curvature at the mode makes independent: for a Gaussian, one pass forgets
   // where it began.
   void along_axes(Stream& rng) {
-    const Places on = present();
+    const Places on = bulk();
     if (on != axes_of_) {
       axes_of_ = on;
       axes_.clear();
@@ -396,62 +406,79 @@ class Walk {
     for (const Line& line : axes_) slice(line, rng);
   }
 
-  // Lines over some components chosen blindly: near a corner, where several scores are small, a line
-  // that holds them all cannot move, and one through a pair can.
-  void along_random_lines(Stream& rng) {
-    const Places on = present();
-    const auto most = static_cast<std::int64_t>(on.size());
-    if (most < 2) return;
-    for (std::int64_t round = 0; round < most; ++round) {
-      const bool pair = rng.uniform() < 0.5;
-      const std::int64_t size =
-          pair ? 2 : 2 + static_cast<std::int64_t>(rng.uniform() * static_cast<double>(most - 1));
-      Line line{on, Numbers(at(size)), {}};
-      for (std::int64_t i = 0; i < size; ++i) {
-        const auto other = i + static_cast<std::int64_t>(rng.uniform() * static_cast<double>(most - i));
-        std::swap(line.on[at(i)], line.on[at(other)]);
-      }
-      line.on.resize(at(size));
+  // d_k = 1, and the others of the bulk make up for it as the curvature says; k comes last.
+  Line compensated(std::int64_t k) const {
+    Line line{bulk(k), {}, {}};
+    const auto size = static_cast<std::int64_t>(line.on.size());
+    line.d.resize(at(size));
+    if (size > 0) {
       const Numbers L = of_.curvature_of(line.on);
-      for (double& d : line.d) d = draw_normal(rng);
+      for (std::int64_t i = 0; i < size; ++i) line.d[at(i)] = -of_.P(k, line.on[at(i)]);
+      solve_lower(L, size, line.d.data());
       solve_upper(L, size, line.d.data());
+    }
+    line.on.push_back(k);
+    line.d.push_back(1.0);
+    of_.span(line);
+    return line;
+  }
+
+  // One score on its logarithmic scale, from next to nothing to all that there is to have.
+  void along_score(std::int64_t k, Stream& rng) {
+    const Line line = compensated(k);
+    const double now = l_[at(k)], x0 = std::log(now);
+    const auto density = [&](double x) {
+      const double there = std::exp(x), t = there - now;
+      double sum = of_.alpha(k) * x - of_.b(k) * there;
+      for (std::size_t i = 0; i + 1 < line.on.size(); ++i) {
+        const std::int64_t h = line.on[i];
+        const double l = l_[at(h)] + t * line.d[i];
+        if (!(l > of_.floor(h))) return -HUGE_VAL;
+        sum += (of_.alpha(h) - 1) * std::log(l / l_[at(h)]) - of_.b(h) * line.d[i] * t;
+      }
+      return sum + words(line, t);
+    };
+    const double x = slice_of(density, x0, kLogWidth, -HUGE_VAL, HUGE_VAL, rng);
+    if (x == x0) return;
+    move(line, std::exp(x) - now);
+    l_[at(k)] = std::max(std::exp(x), kSmallest);
+  }
+
+  // Some pairs, chosen blindly.
+  void along_pairs(Stream& rng) {
+    Places on;
+    for (const std::int64_t k : of_.active())
+      if (l_[at(k)] > 0) on.push_back(k);
+    const auto most = static_cast<double>(on.size());
+    for (std::size_t round = 0; round + 1 < on.size(); ++round) {
+      const auto first = static_cast<std::size_t>(rng.uniform() * most);
+      auto second = static_cast<std::size_t>(rng.uniform() * (most - 1));
+      if (second >= first) ++second;
+      Line line{{on[first], on[second]}, {draw_normal(rng), draw_normal(rng)}, {}};
+      solve_upper(of_.curvature_of(line.on), 2, line.d.data());
+      if (!(line.d[0] * line.d[1] < 0)) continue;
       of_.span(line);
-      if (size == 2 && line.d[0] * line.d[1] < 0)
-        hand_over(line, rng);
-      else
-        slice(line, rng);
+      hand_over(line, rng);
     }
   }
 
   // An exact zero made or unmade: along the line on which the others make up for component k, its
-  // score is proposed from a mixture that depends on nothing but which of the others are zero.
+  // score is proposed from a mixture that depends on nothing but which of the others are there.
   void toggle(std::int64_t k, Stream& rng) {
     if (input_.log_zero[k] == -HUGE_VAL) return;
-    Places others;
-    for (const std::int64_t h : of_.active())
-      if (h != k && l_[at(h)] > 0) others.push_back(h);
-    const auto size = static_cast<std::int64_t>(others.size());
-    Line line{others, Numbers(at(size)), {}};
-    if (size > 0) {
-      const Numbers L = of_.curvature_of(others);
-      for (std::int64_t i = 0; i < size; ++i) line.d[at(i)] = -of_.P(k, others[at(i)]);
-      solve_lower(L, size, line.d.data());
-      solve_upper(L, size, line.d.data());
-    }
-    double precision = of_.P(k, k), centre = 0;
-    for (std::int64_t i = 0; i < size; ++i) precision += of_.P(k, others[at(i)]) * line.d[at(i)];
-    precision = std::max(precision, 1e-12 * of_.P(k, k));
-    for (const std::int64_t h : of_.active()) {  // what is zero now and was not at the mode
-      if (h == k || l_[at(h)] > 0) continue;
-      double pull = of_.P(k, h);
-      for (std::int64_t i = 0; i < size; ++i) pull += of_.P(h, others[at(i)]) * line.d[at(i)];
-      centre += pull * of_.mode()[at(h)];
-    }
+    const Line line = compensated(k);
+    const auto size = static_cast<std::int64_t>(line.on.size()) - 1;
+    const auto pull = [&](std::int64_t h) {  // (P d)_h
+      double sum = of_.P(k, h);
+      for (std::int64_t i = 0; i < size; ++i) sum += of_.P(h, line.on[at(i)]) * line.d[at(i)];
+      return sum;
+    };
+    const double precision = std::max(pull(k), 1e-12 * of_.P(k, k));
+    double centre = 0;
+    for (const std::int64_t h : of_.active())  // what was there at the mode and is not now
+      if (h != k && !(l_[at(h)] > of_.floor(h))) centre += pull(h) * of_.mode()[at(h)];
     centre = of_.mode()[at(k)] + centre / precision;
     const Birth birth(of_.alpha(k), centre, precision);
-    line.on.push_back(k);
-    line.d.push_back(1.0);
-    of_.span(line);
     const bool is_birth = l_[at(k)] == 0;
     const double x = is_birth ? birth.draw(rng) : l_[at(k)];
     // The state without component k is the base of both ways.
@@ -517,7 +544,7 @@ class Walk {
 
   bool positive(const Line& line, std::int64_t k) const {
     for (const std::int64_t h : line.on)
-      if (h != k && !(l_[at(h)] > 0)) return false;
+      if (h != k && !(l_[at(h)] > of_.floor(h))) return false;
     for (const double y : y_)
       if (!(y > 0)) return false;
     return true;
@@ -529,16 +556,11 @@ class Walk {
     for (std::size_t i = 0; i < line.on.size(); ++i) {
       const std::int64_t h = line.on[i];
       if (h == k) continue;
-      const double ratio = x * line.d[i] / l_[at(h)];
-      if (ratio <= -1) return -HUGE_VAL;
-      sum += (of_.alpha(h) - 1) * std::log1p(ratio) - of_.b(h) * line.d[i] * x;
+      const double l = l_[at(h)] + x * line.d[i];
+      if (!(l > of_.floor(h))) return -HUGE_VAL;
+      sum += (of_.alpha(h) - 1) * std::log(l / l_[at(h)]) - of_.b(h) * line.d[i] * x;
     }
-    for (std::int64_t j = 0; j < of_.n(); ++j) {
-      const double ratio = x * line.v[at(j)] / y_[at(j)];
-      if (ratio <= -1) return -HUGE_VAL;
-      sum += of_.w(j) * std::log1p(ratio);
-    }
-    return sum;
+    return sum + words(line, x);
   }
 
   const LineInput& input_;

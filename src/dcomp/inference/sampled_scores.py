@@ -33,7 +33,7 @@ from dcomp.models.base import moment_scores
 
 INSTEAD = "method='fixed-point', where a model has it, takes counts of any size"
 ENOUGH = (0.2, 100.0)  # effective draws: this share of all, or so many if that is fewer
-MOST = 20  # sweeps of a document for each of its draws
+MOST = 30  # sweeps of a document for each of its draws
 MATTERS = 0.01  # share of a document's variance, below which a component has no say in mixing
 NAMED = 5  # documents, in a warning
 ROOM = 1 << 27  # bytes of draws at a time
@@ -159,8 +159,8 @@ def _sample_documents(
     lines = is_for_lines(how.model, whole.observed)
     splits = np.flatnonzero(~lines)
     if splits.size:
-        # Along lines a document takes long, and mixes: splits have two tries before.
-        steps = (1, 4) if how.model.scores.capabilities.gammas else doubling(how)
+        # Along lines a document takes long, and mixes: splits have three tries before.
+        steps = (1, 4, 16) if how.model.scores.capabilities.gammas else doubling(how)
         _carry_on(whole, splits, Splits(how, n_threads), how, found, steps)
     if how.model.scores.capabilities.gammas:
         left = splits[found.ess[splits] < how.enough]
