@@ -315,8 +315,9 @@ class Splits:
         """One more sweep: c changes, the scores drawn on the way are returned."""
         draw, after = np.empty(c.shape, np.float32), np.empty_like(c)
         weights = (self.Theta, self.how.weights.log_scale)
-        how = (self.how.seed, self.sweep, self.n_threads, chosen.number)
-        _core.sample(chosen.observed.corpus, *weights, prior, c, after, None, draw, *how)
+        how = (self.how.seed, self.sweep, self.n_threads)
+        where = (chosen.observed.corpus, *weights, prior, c, after, None, draw)
+        _core.sample(*where, *how, number=chosen.number)
         c[...] = after
         self.sweep += 1
         return draw
