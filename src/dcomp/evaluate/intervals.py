@@ -36,7 +36,7 @@ from dcomp.result.of_estimator import as_fit
 
 SETTLED = 1.05  # R-hat up to which chains are said to agree
 LIGHT = 50  # words per cell of the table, from which single tokens are too many to draw
-SHOWN = 10  # rows of a table on the screen
+SHOWN = 12  # rows of a table on the screen
 _AT_ONCE = 1 << 22  # numbers of a block in memory
 _FRESH = 20  # sweeps of a new document for each draw of Θ, from its mode
 
@@ -102,18 +102,21 @@ class Intervals:
             f"{self.n_draws} draws;",
             f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
         ]
-        width = min(max([len(self.kind), *(len(name) for name in self.names[:SHOWN])]), 20)
-        head = "".join(f" {f'component {k}':>22}" for k in range(self.mean.shape[1]))
-        lines.append(f"{self.kind:<{width}}{head}")
-        for i, name in enumerate(self.names[:SHOWN]):
-            lines.append(f"{name[:width]:<{width}}" + "".join(f" {x:>22}" for x in self._cells(i)))
-        if len(self.names) > SHOWN:
-            lines.append(f"and {len(self.names) - SHOWN:,} more {self.kind}s")
+        K = self.mean.shape[1]
+        shown = list(np.ndindex(self.mean.shape))[:SHOWN]
+        width = min(max([len(self.kind), *(len(self.names[i]) for i, _ in shown)]), 24)
+        head = f"{self.kind:<{width}} {'component':>9}"
+        lines.append(head + "".join(f" {x:>9}" for x in ("mean", "sd", "low", "high", "R-hat")))
+        for i, k in shown:
+            values = (x[i, k] for x in (self.mean, self.sd, self.low, self.high))
+            row = f"{self.names[i][:width]:<{width}} {k:>9}"
+            row += "".join(f" {value:>9.3g}" for value in values)
+            lines.append(f"{row} {self.rhat[i, k]:>9.3f}")
+        if self.mean.size > SHOWN:
+            lines.append(
+                f"and so on for {len(self.names):,} {self.kind}s and {K} components: `to_frame()`"
+            )
         return "\n".join(lines)
-
-    def _cells(self, i: int) -> list[str]:
-        rows = zip(self.mean[i], self.low[i], self.high[i], strict=True)
-        return [f"{m:.3g} [{low:.3g}, {high:.3g}]" for m, low, high in rows]
 
 
 def intervals(

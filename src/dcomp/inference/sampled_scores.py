@@ -10,6 +10,7 @@ which mean field understates.
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -33,7 +34,7 @@ from dcomp.models.base import moment_scores
 
 INSTEAD = "method='fixed-point', where a model has it, takes counts of any size"
 ENOUGH = (0.2, 100.0)  # effective draws: this share of all, or so many if that is fewer
-MOST = 30  # sweeps of a document for each of its draws
+MOST = 32  # sweeps of a document for each of its draws
 MATTERS = 0.01  # share of a document's variance, below which a component has no say in mixing
 NAMED = 5  # documents, in a warning
 ROOM = 1 << 27  # bytes of draws at a time
@@ -363,14 +364,12 @@ def _warn(scores: SampledScores, observed: Observations) -> None:
         return
     names = [repr(observed.counts.doc_name(int(i))) for i in left[:NAMED]]
     more = f" and {left.size - NAMED:,} more" if left.size > NAMED else ""
-    warnings.warn(
-        f"scores of {left.size:,} of {len(scores.ess):,} documents have not mixed:\n"
-        f"{', '.join(names)}{more}.\nTheir draws are worth fewer than "
-        f"{scores.enough:g} independent ones\n(`ess`); more draws (n_draws=) or sweeps "
-        "(max_sweeps=) help.",
-        ConvergenceWarning,
-        stacklevel=2,
+    said = (
+        f"scores of {left.size:,} of {len(scores.ess):,} documents have not mixed: "
+        f"{', '.join(names)}{more}. Their draws are worth fewer than {scores.enough:g} independent "
+        "ones (`ess`); more draws (n_draws=) or sweeps (max_sweeps=) help."
     )
+    warnings.warn(textwrap.fill(said, 79), ConvergenceWarning, stacklevel=2)
 
 
 def check_draws(how: Sampling) -> None:
