@@ -2,8 +2,9 @@
 
 Documents of thousands of words on few features, drawn from the model with given Θ whose components
 are alike, so that words leave the split open and the prior has its say. Chains begin at the mode
-and mix within a few sweeps, so that draws ten sweeps apart are as good as independent. False alarms: 1e-4 per test under a Bonferroni bound over components; a wrong prior
-must fail by the same measure.
+and mix within a few sweeps, so that draws ten sweeps apart are as good as independent. False
+alarms: 1e-4 per test under a Bonferroni bound over components; a wrong prior must fail by the same
+measure.
 """
 
 from __future__ import annotations
