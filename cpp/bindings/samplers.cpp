@@ -55,14 +55,14 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
   require(!scores || (static_cast<std::int64_t>(scores->shape(0)) == W.n_docs &&
                       static_cast<std::int64_t>(scores->shape(1)) == K),
           "scores must be (n_docs, K)");
-  const SamplePass pass{W,
-                        padded_rows(Theta, K),
-                        log_scale.data(),
-                        {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
-                         n ? Purpose::allocation : Purpose::transform, W.first,
-                         number ? number->data() : nullptr},
-                        rows(c_out),
-                        n ? n->data() : nullptr};
+  const SamplePass pass{
+      W,
+      padded_rows(Theta, K),
+      log_scale.data(),
+      {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
+       n ? Purpose::allocation : Purpose::transform, W.first, number ? number->data() : nullptr},
+      rows(c_out),
+      n ? n->data() : nullptr};
   nb::gil_scoped_release release;
   return sample_documents(pass, std::max(n_threads, 1));
 }
@@ -373,8 +373,7 @@ void define_samplers(nb::module_& m) {
         nb::arg("Theta").noconvert(), nb::arg("alpha").noconvert(), nb::arg("rate").noconvert(),
         nb::arg("log_zero").none(), nb::arg("zero").none(), nb::arg("normalised"),
         nb::arg("c").none(), nb::arg("c_out").noconvert(), nb::arg("scores_out").noconvert(),
-        nb::arg("seed"), nb::arg("sweep"), nb::arg("skip"), nb::arg("every"),
-        nb::arg("n_threads"));
+        nb::arg("seed"), nb::arg("sweep"), nb::arg("skip"), nb::arg("every"), nb::arg("n_threads"));
   m.def("draw_scores", &scores_draw, nb::arg("c").noconvert(), nb::arg("prior"),
         nb::arg("out").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"),
         nb::arg("first") = 0);

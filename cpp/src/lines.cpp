@@ -255,8 +255,7 @@ class Walk {
   // BJ06 table III.
   void draw_given_words(Stream& rng) {
     for (std::int64_t k = 0; k < of_.K(); ++k) {
-      if (input_.log_zero != nullptr && c_[at(k)] == 0 &&
-          rng.uniform() < input_.zero.row(i_)[k]) {
+      if (input_.log_zero != nullptr && c_[at(k)] == 0 && rng.uniform() < input_.zero.row(i_)[k]) {
         l_[at(k)] = 0;
         continue;
       }
@@ -278,7 +277,8 @@ class Walk {
         const double weight = row[k] * l_[at(k)];
         if (!(weight > 0)) continue;
         last = k;
-        const std::int32_t share = weight >= left ? count : draw_binomial(rng, count, weight / left);
+        const std::int32_t share =
+            weight >= left ? count : draw_binomial(rng, count, weight / left);
         c_[at(k)] += share;
         count -= share;
         left -= weight;
@@ -327,7 +327,8 @@ class Walk {
       if (line.d[i] > 0) low = std::max(low, limit);
       if (line.d[i] < 0) high = std::min(high, limit);
     }
-    const double t = slice_of([&](double t) { return height(line, t); }, 0.0, kWidth, low, high, rng);
+    const double t =
+        slice_of([&](double t) { return height(line, t); }, 0.0, kWidth, low, high, rng);
     move(line, t);
   }
 

@@ -21,13 +21,13 @@ struct LineInput {
   Rows<const float> Theta;     // rows at any scale
   const double* alpha;         // (K)
   Rows<const double> rate;     // (I, K): b, that of the prior and the exposure
-  // Of a score that is 0 with probability rho > 0, log of rho / (1 - rho) Gamma(alpha) / beta^alpha,
-  // and P(score = 0 | c = 0); null where no score is.
-  const double* log_zero;      // (K)
-  Rows<const double> zero;     // (I, K)
-  bool normalised;             // scores are shares
+  // Of a score that is 0 with probability rho > 0, log of rho / (1 - rho) Gamma(alpha) /
+  // beta^alpha, and P(score = 0 | c = 0); null where no score is.
+  const double* log_zero;   // (K)
+  Rows<const double> zero;  // (I, K)
+  bool normalised;          // scores are shares
   std::uint64_t seed;
-  std::uint32_t sweep;  // the number of the first
+  std::uint32_t sweep;             // the number of the first
   std::int64_t skip, keep, every;  // sweeps: `skip`, then `keep` times `every`, the last recorded
 };
 

@@ -185,7 +185,11 @@ def test_splits_alone_stay_where_they_begin(stubborn, monkeypatch):
 
 
 def test_which_documents_go_along_lines():
-    counts = Counts.from_matrix([[90_000, 1, 0], [30, 30, 30], [5000, 5000, 5000]])
-    observed = Observations.build(counts)
+    """Many words, and many of each feature: not a long text, whose splits are of few words each."""
+    table = np.zeros((3, 1000), int)
+    table[0, :2] = 90_000, 1
+    table[1, :3] = 5000
+    table[2] = 30
+    observed = Observations.build(Counts.from_matrix(table))
     assert is_for_lines(MODELS["GP"].build(2), observed).tolist() == [True, False, False]
     assert not is_for_lines(MODELS["TM"].build(2, a1=0.7, a2=1.6), observed).any()
