@@ -17,6 +17,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/gibbs.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/lines.hpp"
 #include "dcomp/score_weights.hpp"
 #include "score_prior.hpp"
 #include "tokens.hpp"
@@ -33,9 +34,12 @@ ScorePrior prior_of(const Prior& prior, const Matrix<const std::int32_t>& c) {
 double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, const Prior& prior,
               Matrix<const std::int32_t> c_in, Matrix<std::int32_t> c_out,
               std::optional<Matrix<std::int32_t>> n, std::optional<Matrix<float>> scores,
-              std::uint64_t seed, std::uint32_t sweep, int n_threads) {
+              std::uint64_t seed, std::uint32_t sweep, int n_threads,
+              std::optional<Vector<const std::int64_t>> number) {
   const CsrView& W = corpus.W();
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
+  require(!number || static_cast<std::int64_t>(number->shape(0)) == W.n_docs,
+          "number must hold I numbers");
   const ScorePrior view = prior.view(K, W.n_docs);
   prior.require_mode("sample");
   require(static_cast<std::int64_t>(c_in.shape(0)) == W.n_docs && c_in.shape(0) == c_out.shape(0) &&
@@ -51,15 +55,61 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
   require(!scores || (static_cast<std::int64_t>(scores->shape(0)) == W.n_docs &&
                       static_cast<std::int64_t>(scores->shape(1)) == K),
           "scores must be (n_docs, K)");
-  const SamplePass pass{W,
-                        padded_rows(Theta, K),
-                        log_scale.data(),
-                        {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
-                         n ? Purpose::allocation : Purpose::transform, W.first},
-                        rows(c_out),
-                        n ? n->data() : nullptr};
+  const SamplePass pass{
+      W,
+      padded_rows(Theta, K),
+      log_scale.data(),
+      {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
+       n ? Purpose::allocation : Purpose::transform, W.first, number ? number->data() : nullptr},
+      rows(c_out),
+      n ? n->data() : nullptr};
   nb::gil_scoped_release release;
   return sample_documents(pass, std::max(n_threads, 1));
+}
+
+// Long documents along lines; `number` names them in the whole corpus, c is null for their modes.
+void lines(Corpus& corpus, Vector<const std::int64_t> number, Matrix<const float> Theta,
+           Numbers alpha, Matrix<const double> rate, std::optional<Numbers> log_zero,
+           std::optional<Matrix<const double>> zero, bool normalised,
+           std::optional<Matrix<const std::int32_t>> c, Cube<std::int32_t> c_out,
+           Cube<float> scores_out, std::uint64_t seed, std::uint32_t sweep, std::int64_t skip,
+           std::int64_t every, int n_threads) {
+  const CsrView& W = corpus.W();
+  const auto K = static_cast<std::int64_t>(alpha.shape(0));
+  const auto is = [&](const auto& m) {
+    return static_cast<std::int64_t>(m.shape(0)) == W.n_docs &&
+           static_cast<std::int64_t>(m.shape(1)) == K;
+  };
+  const auto is_cube = [&](const auto& m) {
+    return m.shape(0) == c_out.shape(0) && static_cast<std::int64_t>(m.shape(1)) == W.n_docs &&
+           static_cast<std::int64_t>(m.shape(2)) == K;
+  };
+  require(K >= 1 && static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
+              static_cast<std::int64_t>(Theta.shape(1)) >= K,
+          "Theta must be (J, K or more)");
+  require(is(rate) && (!zero || is(*zero)) && (!c || is(*c)), "rate, zero and c must be (I, K)");
+  require(log_zero.has_value() == zero.has_value() &&
+              (!log_zero || static_cast<std::int64_t>(log_zero->shape(0)) == K),
+          "log_zero must hold K numbers, and come with zero");
+  require(static_cast<std::int64_t>(number.shape(0)) == W.n_docs, "number must hold I numbers");
+  require(is_cube(c_out) && is_cube(scores_out), "c_out and scores_out must be (kept, I, K)");
+  require(skip >= 0 && every >= 1, "skip must be at least 0 and every at least 1");
+  const LineInput input{W,
+                        number.data(),
+                        padded_rows(Theta, K),
+                        alpha.data(),
+                        rows(rate),
+                        log_zero ? log_zero->data() : nullptr,
+                        zero ? rows(*zero) : Rows<const double>{},
+                        normalised,
+                        seed,
+                        sweep,
+                        skip,
+                        static_cast<std::int64_t>(c_out.shape(0)),
+                        every};
+  nb::gil_scoped_release release;
+  sample_lines(input, c ? c->data() : nullptr, c_out.data(), scores_out.data(),
+               std::max(n_threads, 1));
 }
 
 void scores_draw(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
@@ -315,10 +365,15 @@ void define_samplers(nb::module_& m) {
         nb::arg("log_scale").noconvert(), nb::arg("prior"), nb::arg("c_in").noconvert(),
         nb::arg("c_out").noconvert(), nb::arg("n").noconvert().none(),
         nb::arg("scores").noconvert().none(), nb::arg("seed"), nb::arg("sweep"),
-        nb::arg("n_threads"));
+        nb::arg("n_threads"), nb::arg("number").none() = nb::none());
   m.def("draw_loadings", &loadings_draw, nb::arg("n").noconvert(), nb::arg("gamma").noconvert(),
         nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("seed"), nb::arg("sweep"),
         nb::arg("log_scale").noconvert(), nb::arg("n_threads"), nb::arg("kept") = false);
+  m.def("sample_lines", &lines, nb::arg("corpus"), nb::arg("number").noconvert(),
+        nb::arg("Theta").noconvert(), nb::arg("alpha").noconvert(), nb::arg("rate").noconvert(),
+        nb::arg("log_zero").none(), nb::arg("zero").none(), nb::arg("normalised"),
+        nb::arg("c").none(), nb::arg("c_out").noconvert(), nb::arg("scores_out").noconvert(),
+        nb::arg("seed"), nb::arg("sweep"), nb::arg("skip"), nb::arg("every"), nb::arg("n_threads"));
   m.def("draw_scores", &scores_draw, nb::arg("c").noconvert(), nb::arg("prior"),
         nb::arg("out").noconvert(), nb::arg("seed"), nb::arg("sweep"), nb::arg("n_threads"),
         nb::arg("first") = 0);

@@ -5,15 +5,15 @@
 
 namespace dcomp {
 
-namespace {
-
-// Standard normal by the polar method.
+// By the polar method.
 double draw_normal(Stream& rng) {
   for (;;) {
     const double x = 2 * rng.uniform() - 1, y = 2 * rng.uniform() - 1, s = x * x + y * y;
     if (s < 1 && s > 0) return x * std::sqrt(-2 * std::log(s) / s);
   }
 }
+
+namespace {
 
 // Binomial(n, p) for p <= 1/2 by inversion: fast while n p is small.
 std::int32_t binomial_by_inversion(Stream& rng, std::int32_t n, double p) {

@@ -159,7 +159,26 @@ def sample(
     seed: int,
     sweep: int,
     n_threads: int,
+    number: npt.NDArray[np.int64] | None = None,
 ) -> float: ...
+def sample_lines(
+    corpus: Corpus,
+    number: npt.NDArray[np.int64],
+    Theta: npt.NDArray[np.float32],
+    alpha: _Double,
+    rate: _Double,
+    log_zero: _Double | None,
+    zero: _Double | None,
+    normalised: bool,
+    c: npt.NDArray[np.int32] | None,
+    c_out: npt.NDArray[np.int32],
+    scores_out: npt.NDArray[np.float32],
+    seed: int,
+    sweep: int,
+    skip: int,
+    every: int,
+    n_threads: int,
+) -> None: ...
 def draw_loadings(
     n: npt.NDArray[np.int32],
     gamma: _Double,

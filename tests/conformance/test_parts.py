@@ -77,6 +77,7 @@ def test_the_same_parts_give_the_same_bits_anywhere(key, algorithm, counts, proc
             assert first is None or np.array_equal(first, other)
 
 
+@pytest.mark.filterwarnings("ignore::dcomp.errors.ConvergenceWarning")  # of documents of ST
 @every_cell
 def test_judging_parts_gives_the_same_bits_anywhere(key, algorithm, counts, processes):
     fit = fitted(estimator(key, algorithm), counts)
@@ -131,6 +132,7 @@ def test_one_step_agrees_with_the_uncut(key, algorithm, counts):
         np.testing.assert_allclose(one.value, same_one.value, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::dcomp.errors.ConvergenceWarning")  # of documents of ST
 @pytest.mark.filterwarnings("ignore::dcomp.errors.FlatTreeWarning")
 @pytest.mark.parametrize("key", [key for key, name in CELLS if name == "collapsed-gibbs"])
 def test_stale_counts_predict_as_well(key, planted):

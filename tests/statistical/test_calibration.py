@@ -3,7 +3,7 @@
 *Ranks of chains.* Exact in the sense of Gandy and Scott 2020 (`dcomp.reference.sampler_tests`): a
 chain through the truth, part of it backward, so that ranks are uniform for any length and mixing.
 No burn-in is involved, and labels keep their meaning since chains start from the truth.
-*Ranks of `Fit.sample_scores`.* Its chains begin without words, so that uniform ranks also need the
+*Ranks of `Fit.sample_scores`.* Its chains begin at the mode, so that uniform ranks also need the
 burn-in to be enough and the draws to be far apart: short documents, 100 sweeps of burn-in and 10
 sweeps between draws. Not exact, but far within what the test can see.
 *Recorded means.* By the tower property E[truth · g(w)] = E[posterior mean · g(w)] for any g; with a
@@ -143,7 +143,7 @@ def p_of_scores(fit, model, n_docs=3000):
     exposure = truth.size if model.has_exposure else None
     sampled = fit.sample_scores(
         truth.counts(), exposure=exposure, n_draws=OTHERS * thin, burn_in=100, seed=3,
-        keep_draws=True, n_jobs=1,
+        keep_draws=True, min_ess=0, n_jobs=1,
     )  # fmt: skip
     draws = sampled.draws[thin - 1 :: thin]  # (S, I, K)
     scores = truth.scores.astype(np.float32)  # as the draws: a tie is a tie

@@ -10,6 +10,9 @@ namespace dcomp {
 // below the smallest double.
 double draw_log_gamma(Stream& rng, double shape);
 
+// Standard normal.
+double draw_normal(Stream& rng);
+
 // Binomial(n, p), exact for any n.
 std::int32_t draw_binomial(Stream& rng, std::int32_t n, double p);
 

@@ -23,6 +23,7 @@ enum class Purpose : std::uint32_t {
   annealing = 10,
   split = 11,
   given_loadings = 12,  // tokens of a document on its own
+  lines = 13,           // scores of a document along lines
 };
 
 // Units are told apart by so many bits.

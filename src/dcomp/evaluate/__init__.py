@@ -7,6 +7,7 @@ from dcomp.evaluate.evidence import Evidence, evidence
 from dcomp.evaluate.heldout import HeldOut, completion
 from dcomp.evaluate.hierarchy import Hierarchy, LevelCorrelations, level_correlations
 from dcomp.evaluate.independence import Independence, independence
+from dcomp.evaluate.intervals import Intervals, intervals
 from dcomp.evaluate.left_to_right import LeftToRight, left_to_right
 from dcomp.evaluate.mcmc import ess_bulk, ess_tail, rhat
 from dcomp.evaluate.outliers import Outliers, outliers
@@ -28,6 +29,7 @@ __all__ = [
     "HeldOut",
     "Hierarchy",
     "Independence",
+    "Intervals",
     "LeftToRight",
     "LevelCorrelations",
     "NodeFound",
@@ -48,6 +50,7 @@ __all__ = [
     "evidence",
     "exclusivity",
     "independence",
+    "intervals",
     "left_to_right",
     "level_correlations",
     "outliers",

@@ -20,6 +20,7 @@ from dcomp.errors import InvalidParameter
 from dcomp.inference import Draw
 from dcomp.models.arrays import FloatArray, column_totals, read_only
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 Numbers = npt.NDArray[np.int64]
 
@@ -186,6 +187,7 @@ def align(reference: Any, other: Any, *, blocks: npt.ArrayLike | None = None) ->
     >>> found.permutation, found.belongs, found.unmatched
     (array([1, 0]), array([1, 0, 0]), ([], [2]))
     """
+    reference, other = (as_fit(x) if hasattr(x, "fit") else x for x in (reference, other))
     space = _common_features(reference, other)
     parts = [_loadings(x, name) for x, name in ((reference, "reference"), (other, "other"))]
     if len(parts[0]) != len(parts[1]):
@@ -216,6 +218,7 @@ def align_chains(fit: Fit) -> ChainAlignment:
     >>> chains.permutations.shape, bool(chains.mean > 0.9)
     ((3, 2), True)
     """
+    fit = as_fit(fit)
     draws = fit.draws
     if draws.Theta is None:
         raise InvalidParameter("no loadings are among the kept draws: fit with draws_of='loadings'")

@@ -26,6 +26,7 @@ from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.cooccurrence import Numbers, in_documents, in_windows
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 from dcomp.result.tables import top_numbers
 
 EPSILON = 1e-12
@@ -94,6 +95,8 @@ def coherence(
     """
     measure = check_measure(measure)
     counts = as_counts(counts)
+    if hasattr(fit_or_topics, "fit"):  # an estimator: lists of words have none
+        fit_or_topics = as_fit(fit_or_topics)
     if isinstance(fit_or_topics, Fit):
         counts, _ = counts.aligned_to(fit_or_topics.features)
         topics = list(top_numbers(fit_or_topics.Theta, counts.features, n_top, block))
@@ -133,6 +136,7 @@ def exclusivity(fit: Fit, n_top: int = 10, *, block: int | str | None = None) ->
     >>> bool((exclusivity(dcomp.LDA(2, alpha=0.1, verbose=0).fit(X).fit_, n_top=2) > 0.9).all())
     True
     """
+    fit = as_fit(fit)
     numbers = top_numbers(fit.Theta, fit.features, n_top, block)
     Theta = fit.Theta.astype(np.float64)
     share = Theta / np.maximum(Theta.sum(axis=1, keepdims=True), 1e-300)

@@ -27,6 +27,7 @@ from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Draws, Fit, Trace
 from dcomp.result.fitting import chain_value
+from dcomp.result.of_estimator import as_fit
 from dcomp.result.tables import top_numbers
 
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
@@ -175,6 +176,7 @@ def diagnostics(
     >>> diagnostics(chain.fit(X).fit_).verdict  # no other chain says where it might have rested
     'cannot tell'
     """
+    fit = as_fit(fit)
     if not (rhat_limit > 1 and min_ess > 0):
         raise InvalidParameter(
             f"rhat_limit must be above 1 and min_ess above 0; got {rhat_limit} and {min_ess}"

@@ -26,6 +26,7 @@ from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.predict import Predictor
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def completion(
     >>> completion(fitted, X).perplexity < 8
     True
     """
+    fit = as_fit(fit)
     if not 0 < fraction < 1:
         raise InvalidParameter(f"fraction must lie between 0 and 1; got {fraction}")
     observed = fit.observe(X, exposure)

@@ -21,6 +21,7 @@ from dcomp.errors import MissingDependency, UnsupportedCombination
 from dcomp.models import Tree
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,7 @@ def level_correlations(fit: Fit) -> LevelCorrelations:
     >>> {name: len(r) for name, r in level_correlations(model.fit_).groups.items()}
     {'T-T': 3, 'B-B': 6, 'T-B': 12}
     """
+    fit = as_fit(fit)
     lengths = np.asarray(fit.expected_counts).sum(axis=1, dtype=np.float64)
     words = np.asarray(fit.scores, dtype=np.float64)
     words = words / words.sum(axis=1, keepdims=True) * lengths[:, None]

@@ -18,6 +18,7 @@ from dcomp.evaluate.plotting import axes_or_new
 from dcomp.inference.base import FloatingArray
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 _CHUNK = 1 << 14  # documents at a time, to bound the float64 temporaries
 
@@ -130,6 +131,7 @@ def independence(fit: Fit, *, groups: Sequence[object] | None = None) -> Indepen
     >>> found.correlation.shape, bool(found.values[0] < -0.5)
     ((2, 2), True)
     """
+    fit = as_fit(fit)
     K = fit.n_components
     if K < 2:
         raise InvalidParameter("correlations are between components: there must be 2; got 1")

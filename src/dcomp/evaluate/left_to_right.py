@@ -27,6 +27,7 @@ from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
 from dcomp.models.totals import log_totals
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 from dcomp.validation import whole_number
 
 _FEW = 20  # particles below which other tables of a document's length count for more
@@ -85,6 +86,7 @@ def left_to_right(
     >>> score.perplexity < 8, score.monte_carlo_error < score.standard_error
     (True, True)
     """
+    fit = as_fit(fit)
     if fit.model.scores.capabilities.flat_leaves:
         fit = fit.as_leaves()
     _check_model(fit.model)

@@ -35,6 +35,32 @@ def rhat(trace: npt.ArrayLike) -> float:
     return max(_plain_rhat(_normal_scores(halves)), _plain_rhat(_normal_scores(folded)))
 
 
+def rhat_of_all(traces: npt.NDArray[np.floating]) -> FloatArray:
+    """`rhat` of many quantities at once: (chain, draw, ...) to (...).
+
+    >>> traces = np.random.default_rng(0).normal(size=(4, 100, 3))
+    >>> bool(np.isclose(rhat_of_all(traces)[1], rhat(traces[..., 1])))
+    True
+    """
+    from scipy.stats import rankdata
+
+    C, half = len(traces), traces.shape[1] // 2
+    shape = traces.shape[2:]
+    flat = traces.reshape(C, traces.shape[1], -1).astype(np.float64)
+    halves = np.concatenate([flat[:, :half], flat[:, -half:]]).reshape(2 * C * half, -1)
+
+    def plain(values: FloatArray) -> FloatArray:
+        rank = rankdata(values, axis=0)
+        z = ndtri((rank - 0.375) / (len(values) + 0.25)).reshape(2 * C, half, -1)
+        within, between = z.var(axis=1, ddof=1).mean(axis=0), z.mean(axis=1).var(axis=0, ddof=1)
+        ratio = between / np.where(within > 0, within, 1.0)
+        still = np.where(between > 0, np.inf, 1.0)
+        return np.asarray(np.where(within > 0, np.sqrt((half - 1) / half + ratio), still))
+
+    folded = np.abs(halves - np.median(halves, axis=0))
+    return np.maximum(plain(halves), plain(folded)).reshape(shape)
+
+
 def ess_bulk(trace: npt.ArrayLike) -> float:
     """Effective sample size for the centre: of the normal scores of the ranks.
 

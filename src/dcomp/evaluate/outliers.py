@@ -23,6 +23,7 @@ from dcomp.errors import InvalidCounts, InvalidParameter, MissingDependency
 from dcomp.evaluate.heldout import predict_rest
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 _NORMAL = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 _CHUNK = 1 << 12  # documents at a time
@@ -106,6 +107,7 @@ def outliers(
     >>> sorted(outliers(fitted, X).top(2).document.tolist())
     [7, 8]
     """
+    fit = as_fit(fit)
     if n_splits < 1 or neighbours < 2:
         raise InvalidParameter(
             "n_splits must be at least 1 and neighbours at least 2; got "

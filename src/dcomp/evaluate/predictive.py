@@ -17,6 +17,7 @@ from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.models import MODELS, Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 from dcomp.validation import whole_number
 
 IntArray = npt.NDArray[np.int64]
@@ -83,6 +84,7 @@ def predictive_check(
     >>> check["mean length"].is_outside
     False
     """
+    fit = as_fit(fit)
     if fit.model.key not in MODELS:
         raise UnsupportedCombination(
             f"model {fit.model.key} cannot be simulated here; what works: {', '.join(MODELS)}"

@@ -21,6 +21,7 @@ from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.base import moment_scores
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 _TINY = 1e-300
 
@@ -96,6 +97,7 @@ def score_posterior(
     >>> bool((score_posterior(fitted, X).overconfidence > 1).mean() > 0.9)
     True
     """
+    fit = as_fit(fit)
     if agree not in ("variance", "deviation"):
         raise InvalidParameter(f"agree must be 'variance' or 'deviation'; got {agree!r}")
     observed = fit.observe(X, exposure)

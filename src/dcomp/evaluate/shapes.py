@@ -15,6 +15,7 @@ from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import FloatArray
 from dcomp.models.learning import solve_shape
 from dcomp.result import Fit
+from dcomp.result.of_estimator import as_fit
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def score_shapes(fit: Fit, threshold: float = 0.5) -> ScoreShapes:
     >>> bool(2 < shapes.shape[0] < 4), int(shapes.n_docs[0])
     (True, 4)
     """
+    fit = as_fit(fit)
     if not fit.model.has_exposure:
         raise UnsupportedCombination(
             f"model {fit.model.key} has shares for scores, which no gamma describes; fit GP (GaP)"

@@ -32,6 +32,7 @@ from dcomp.models import Nodes
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Ending, Fit
 from dcomp.result.ending import best_of
+from dcomp.result.of_estimator import as_fit
 from dcomp.result.tables import TopFeatures
 
 NEAR = 0.5  # of the distance to the nearest other node of the same chain, within which two match
@@ -195,6 +196,8 @@ def edge_stability(
     (3, 1.0, [1, 2])
     """
     left_out = 0
+    if hasattr(fit, "fit"):  # an estimator: endings have none
+        fit = as_fit(fit)
     if isinstance(fit, Fit):
         if features is not None:
             raise InvalidParameter("a fit has its features: give them with endings alone")

@@ -190,14 +190,33 @@ class CollapsedGibbs(Sampler):
                 f"exact=True needs a corpus in one part, and these counts are in {len(parts)}: "
                 "each part is swept with the counts that the others had a sweep ago"
             )
-        family = token_family(model)
-        locals_: Sequence[Local | None] = [None] * len(parts)
-        walk, begin = self._walk(model, observed), None
+        begin = None
         if self.start == "mean-field":
-            begin = MeanFieldStart.fitted(family.flat_model(model), observed, seed, executor)
-            model, locals_ = family.with_start(model, begin.model), begin.locals
+            flat = token_family(model).flat_model(model)
+            begin = MeanFieldStart.fitted(flat, observed, seed, executor)
+        return self._begun(model, begin, observed, seed, executor)
+
+    def init_at(
+        self, begin: MeanFieldStart, observed: Observations, seed: int, executor: Executor
+    ) -> State:
+        """Tokens given to components as a fit of this model expects them."""
+        require_room(observed, self.name)
+        return self._begun(begin.model, begin, observed, seed, executor)
+
+    def _begun(
+        self,
+        model: Model,
+        begin: MeanFieldStart | None,
+        observed: Observations,
+        seed: int,
+        executor: Executor,
+    ) -> State:
+        walk = self._walk(model, observed)
+        locals_: Sequence[Local | None] = [None] * len(observed.parts)
+        if begin is not None:
+            model, locals_ = token_family(model).with_start(model, begin.model), begin.locals
         how = Begin(walk, model, None if begin is None else begin.weights, seed)
-        after, _ = executor.map_reduce(begin_tokens, parts, locals_, how)
+        after, _ = executor.map_reduce(begin_tokens, observed.parts, locals_, how)
         unread = read_only(np.empty((0, model.n_components), dtype=np.int32))
         state = State(Global(model, unread, 0, seed), after, observed.counts.firsts)
         return state if walk.alone else pool(observed, state, walk, executor)

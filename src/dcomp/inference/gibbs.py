@@ -95,15 +95,20 @@ class Gibbs(Sampler):
         executor, parts = executor or LocalExecutor(1), observed.parts
         if self.start == "mean-field":
             begin = MeanFieldStart.fitted(model, observed, seed, executor)
-            weights = begin.weights
-            Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
-            how = _Sweep(begin.model, begin.model, Theta, weights.log_scale, seed, 0)
-            after, n = executor.map_reduce(_from_mean_field, parts, begin.locals, how)
-            model = begin.model
-        else:
-            nothing = [None] * len(parts)
-            after, n = executor.map_reduce(_at_random, parts, nothing, (model.n_components, seed))
+            return self.init_at(begin, observed, seed, executor)
+        nothing = [None] * len(parts)
+        after, n = executor.map_reduce(_at_random, parts, nothing, (model.n_components, seed))
         return State(Global(model, read_only(n), 0, seed), after, observed.counts.firsts)
+
+    def init_at(
+        self, begin: MeanFieldStart, observed: Observations, seed: int, executor: Executor
+    ) -> State:
+        """Words given to components as a fit expects them."""
+        weights = begin.weights
+        Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
+        how = _Sweep(begin.model, begin.model, Theta, weights.log_scale, seed, 0)
+        after, n = executor.map_reduce(_from_mean_field, observed.parts, begin.locals, how)
+        return State(Global(begin.model, read_only(n), 0, seed), after, observed.counts.firsts)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ, then every document."""

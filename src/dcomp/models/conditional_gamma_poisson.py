@@ -26,7 +26,7 @@ from dcomp.models.gamma_poisson import GammaPoisson, GammaScores, gamma_priors
 from dcomp.models.learning import RHO_CAP
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.options import ALPHA, BETA, RHO, Option, Request, is_word
-from dcomp.models.prior import Capabilities, Parameter, Slots, TokenWeights, share_below
+from dcomp.models.prior import Capabilities, GammaForm, Parameter, Slots, TokenWeights, share_below
 from dcomp.models.sums import Sums
 
 _CAPABILITIES = Capabilities(
@@ -36,6 +36,7 @@ _CAPABILITIES = Capabilities(
     exact_zeros=True,
     left_to_right=True,
     evidence=True,
+    gammas=True,
     normalised=True,
     why={
         "fixed_point": "an exact zero makes E[log l] infinite, so that a document has no fixed "
@@ -208,6 +209,14 @@ class ConditionalGammaScores(GammaScores):
         plain = super().token_weights(exposure)
         a0 = (1 - self.zero_probability(exposure)) * plain.a
         return replace(plain, a0=a0, log_present=self.log_present(exposure))
+
+    def gamma_form(self, exposure: FloatArray) -> GammaForm:
+        """As gamma scores, each with its chance of being 0."""
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.rho) - np.log1p(-self.rho)
+        log_zero = odds + gammaln(self.alpha) - self.alpha * np.log(self.beta)
+        zero = np.ascontiguousarray(self.zero_probability(exposure))
+        return replace(super().gamma_form(exposure), log_zero=log_zero, zero=zero)
 
     def log_moment(self, c: npt.NDArray[Any], exposure: FloatArray) -> FloatArray:
         """Σ_k log g_k(c_k) per document: log((1 − ρ) g_GP(c) + ρ [c = 0])."""

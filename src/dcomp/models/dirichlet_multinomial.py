@@ -27,6 +27,7 @@ from dcomp.models.multinomial import MultinomialModel
 from dcomp.models.options import ALPHA, Option, Request
 from dcomp.models.prior import (
     Capabilities,
+    GammaForm,
     Parameter,
     Slots,
     TokenWeights,
@@ -41,6 +42,7 @@ _CAPABILITIES = Capabilities(
     tokens="linear",
     left_to_right=True,
     evidence=True,
+    gammas=True,
     normalised=True,
 )
 
@@ -196,6 +198,11 @@ class DirichletScores:
         """s_k ∝ α_k + c_k, the same for all documents."""
         row = self.alpha[None]
         return TokenWeights(row, np.ones_like(row))
+
+    def gamma_form(self, exposure: FloatArray) -> GammaForm:
+        """Shares of gammas of rate 1 (BJ06 Lemma 1)."""
+        rate = np.ones((len(exposure), self.n_components))
+        return GammaForm(self.alpha, rate, normalised=True)
 
     def rough_scores(self, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Scores for a sampler's start, up to a factor per document."""

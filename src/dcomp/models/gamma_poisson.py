@@ -28,6 +28,7 @@ from dcomp.models.options import ALPHA, BETA, Option, Request
 from dcomp.models.poisson import PoissonModel
 from dcomp.models.prior import (
     Capabilities,
+    GammaForm,
     Parameter,
     Slots,
     TokenWeights,
@@ -43,6 +44,7 @@ _CAPABILITIES = Capabilities(
     exposure=True,
     left_to_right=True,
     evidence=True,
+    gammas=True,
     normalised=True,
 )
 
@@ -248,6 +250,10 @@ class GammaScores:
         """s_k = (α_k + c_k) / (β_k + e), a row for each exposure."""
         rate = self.beta + exposure[:, None]
         return TokenWeights(np.broadcast_to(self.alpha, rate.shape), rate)
+
+    def gamma_form(self, exposure: FloatArray) -> GammaForm:
+        """As they are."""
+        return GammaForm(self.alpha, np.ascontiguousarray(self.beta + exposure[:, None]))
 
     def rough_scores(self, c: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Scores for a sampler's start, up to a factor per document."""

@@ -85,6 +85,7 @@ class Capabilities:
     flat_leaves: bool = False  # leaves below its nodes are a flat model by themselves
     left_to_right: bool = False  # integrated out token by token
     evidence: bool = False  # p(w | K) by annealing
+    gammas: bool = False  # scores are independent gammas, or their shares: `gamma_form`
     normalised: bool = False  # P(share of a score < limit | c) in closed form
     grows: bool = False  # new nodes can be put below its leaves in the middle of a fit
     searches: bool = False  # nodes above its leaves can be found in the middle of a fit
@@ -155,6 +156,22 @@ class TokenWeights:
     rate: FloatArray
     a0: FloatArray | None = None
     log_present: FloatArray | None = None  # log P(score > 0 | c = 0), None where that is 1
+
+
+@dataclass(frozen=True)
+class GammaForm:
+    """Scores as independent gammas given their words: the density is Π l^(α−1) e^(−b l) times what
+    the words say, and a score may be exactly 0.
+
+    normalised: scores are shares of these. log_zero: log of ρ/(1−ρ) Γ(α)/β^α, where a score is 0
+    with probability ρ; zero: P(score = 0 | c = 0). None where no score is.
+    """
+
+    alpha: FloatArray  # (K)
+    rate: FloatArray  # (I, K)
+    normalised: bool = False
+    log_zero: FloatArray | None = None  # (K)
+    zero: FloatArray | None = None  # (I, K)
 
 
 def share_below(

@@ -148,17 +148,25 @@ class Predictor:
         burn_in: int = 20,
         seed: int = 0,
         keep_draws: bool = False,
+        min_ess: float | None = None,
+        max_sweeps: int | None = None,
         n_jobs: int | None = None,
         executor: Executor | None = None,
     ) -> SampledScores:
         """Posterior of each document's scores by Gibbs sampling with the loadings given: mean,
-        standard deviation, share of exact zeros, and the draws on request (BJ04 2.1, 3.5)."""
+        standard deviation, share of exact zeros, and the draws on request (BJ04 2.1, 3.5).
+
+        A document begins at its mode. Where its draws are worth fewer than `min_ess` independent
+        ones (a fifth of `n_draws`, at most 100, unless given) it is carried on for up to
+        `max_sweeps` sweeps (32 for each draw); a warning names those that have not mixed by then.
+        """
         can = self.model.scores.capabilities
         can.require("sampling", self.model.key)
         workers = resolve_executor(n_jobs, executor)
         observed = self.observe(X, exposure)
         weights = self.weights("mean", n_threads=workers.n_threads)
         how: Any = {"n_draws": n_draws, "burn_in": burn_in, "seed": seed, "keep_draws": keep_draws}
+        how |= {"min_ess": min_ess, "max_sweeps": max_sweeps}
         model: Any = self.model
         if can.sampling == "direct":
             return sample_scores(model, observed, weights, workers, **how)

@@ -160,9 +160,12 @@ def test_transform_by_sampling(run, corpus, cgp, fitted, flags):
 def test_the_fixed_point_by_name(run, corpus, fitted):
     plain = run("transform", fitted, corpus).out
     assert run("transform", fitted, corpus, "--method", "fixed-point").out == plain
-    sampled = run("transform", fitted, corpus, "--method", "sampling").out
-    assert sampled != plain
-    assert sampled == run("transform", fitted, corpus, "--method", "sampling", "-j", 3).out
+    # Two themes on three components: some words could be of either, and draws differ.
+    assert run("fit", corpus, "-k", 3, "-o", "three.dcomp", "--quiet").code == 0
+    three = corpus.parent / "three.dcomp"
+    sampled = run("transform", three, corpus, "--method", "sampling").out
+    assert sampled != run("transform", three, corpus).out
+    assert sampled == run("transform", three, corpus, "--method", "sampling", "-j", 3).out
 
 
 def test_wrong_methods_are_one_line(run, corpus, cgp, fitted):

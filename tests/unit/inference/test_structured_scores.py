@@ -7,6 +7,9 @@ import pytest
 
 import dcomp
 
+# A chain of ST after ten sweeps has not settled, and some of its documents never mix.
+pytestmark = pytest.mark.filterwarnings("ignore::dcomp.errors.ConvergenceWarning")
+
 FITS = {
     "shared DM": {"structure": "shared"},
     "phi CGP": {"structure": "phi", "leaves": "CGP"},
@@ -67,3 +70,19 @@ def test_documents_alike_draw_on_their_own(fitted, new):
 def test_transform_by_sampling_does_not_know_the_cut(fitted, new):
     whole = fitted.transform(new, method="sampling")
     np.testing.assert_array_equal(whole, fitted.transform(new.in_parts(3), method="sampling"))
+
+
+def test_what_has_not_mixed_is_carried_on_alone(fitted, new):
+    """Documents that have mixed keep their numbers; the others have more sweeps, and new ones."""
+    short = fitted.sample_scores(new, max_sweeps=50)
+    longer = fitted.sample_scores(new)
+    left = short.not_mixed
+    mixed = np.setdiff1d(np.arange(new.n_docs), left)
+    assert (short.sweeps == 50).all()
+    assert (longer.sweeps[mixed] == 50).all()
+    np.testing.assert_array_equal(longer.mean[mixed], short.mean[mixed])
+    assert (longer.sweeps[left] > 50).all()
+    assert len(longer.not_mixed) < len(left) or not len(left)
+    cut = fitted.sample_scores(new.in_parts(3))
+    np.testing.assert_array_equal(cut.mean, longer.mean)
+    np.testing.assert_array_equal(cut.leaves, longer.leaves)

@@ -50,7 +50,7 @@ inline void write_scores(const ScorePass& pass, std::int64_t i, const double* lo
 // Scores of one document and nothing else.
 template <class P>
 inline void draw_scores(const ScorePass& pass, std::int64_t i, double* log_scores) {
-  Stream rng(pass.seed, pass.purpose, pass.sweep, static_cast<std::uint64_t>(pass.first + i));
+  Stream rng(pass.seed, pass.purpose, pass.sweep, pass.unit(i));
   draw_log_scores<P>(pass, i, rng, log_scores);
   write_scores<P>(pass, i, log_scores);
 }
@@ -114,8 +114,7 @@ template <class P>
 inline double sample_document(const SamplePass& pass, std::int64_t i, const SampleScratch& s) {
   const ScorePass& scores = pass.scores;
   const std::int64_t K = scores.c.width, padded = pass.Theta.stride;
-  Stream rng(scores.seed, scores.purpose, scores.sweep,
-             static_cast<std::uint64_t>(scores.first + i));
+  Stream rng(scores.seed, scores.purpose, scores.sweep, scores.unit(i));
   draw_log_scores<P>(scores, i, rng, s.log_scores);
   const double top = largest(s.log_scores, K);
   double sum_e = 0;

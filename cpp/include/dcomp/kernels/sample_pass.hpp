@@ -17,6 +17,12 @@ struct ScorePass {
   std::uint32_t sweep;
   Purpose purpose;
   std::int64_t first = 0;  // the number of the first document in the whole corpus
+  const std::int64_t* number = nullptr;  // (I): of each, where they do not follow one another
+
+  // By which its random numbers are named. Always inline: all instruction sets share this header.
+  [[gnu::always_inline]] std::uint64_t unit(std::int64_t i) const {
+    return static_cast<std::uint64_t>(number == nullptr ? first + i : number[i]);
+  }
 };
 
 struct SamplePass {

@@ -1,0 +1,351 @@
+"""How sure scores are, loadings included: an interval for every document and component.
+
+Given Θ, a document's scores have a posterior (`score_posterior`); but Θ was learned from a table,
+and another table of the same kind would have given another. Here scores are averaged over the
+posterior of Θ as well: p(l | w, W) = ∫ p(l | w, Θ) p(Θ | W) dΘ, by chains that draw both. Their
+components are put in the order of the fit before anything is averaged. The mean over a group of
+documents is formed draw by draw, so that what its documents have in common (Θ's error does not
+average out) is in its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp import validation
+from dcomp.errors import InvalidParameter, MissingDependency, UnsupportedCombination
+from dcomp.evaluate.align import Alignment, similarity
+from dcomp.evaluate.mcmc import SHORTEST, rhat_of_all
+from dcomp.executors import LocalExecutor
+from dcomp.inference import CollapsedGibbs, Draw, Gibbs, Keep, run
+from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.run import COMPLETE, Run
+from dcomp.inference.sampled_scores import sample_scores
+from dcomp.inference.sampler_start import MeanFieldStart
+from dcomp.inference.state import Local
+from dcomp.models import Model, Observations
+from dcomp.models.arrays import FloatArray, read_only
+from dcomp.result import Fit
+from dcomp.result.fitting import chain_seeds
+from dcomp.result.of_estimator import as_fit
+
+SETTLED = 1.05  # R-hat up to which chains are said to agree
+LIGHT = 50  # words per cell of the table, from which single tokens are too many to draw
+SHOWN = 12  # rows of a table on the screen
+_AT_ONCE = 1 << 22  # numbers of a block in memory
+_FRESH = 20  # sweeps of a new document for each draw of Θ, from its mode
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Mean, standard deviation and interval of scores, a row per document (or group), a column per
+    component in the order of the fit.
+
+    rhat: 1 where the chains agree; above 1.05 an interval is not to be trusted yet.
+    stability: how similar each chain's components are to those of the fit, (chain, K).
+    groups: the same for the mean over the documents of each group, where groups were given.
+    """
+
+    names: Names
+    kind: str  # "document" or "group"
+    mean: FloatArray
+    sd: FloatArray
+    low: FloatArray
+    high: FloatArray
+    rhat: FloatArray
+    level: float
+    shares: bool
+    n_chains: int
+    n_draws: int  # of each chain
+    stability: FloatArray
+    groups: Intervals | None = None
+
+    @property
+    def settled(self) -> float:
+        """The share of intervals on which the chains agree (R-hat at most 1.05)."""
+        return float((self.rhat <= SETTLED).mean())
+
+    def row(self, name: str | int) -> int:
+        """The place of a document or group, by its name or number."""
+        if isinstance(name, int) and 0 <= name < len(self.names):
+            return name
+        if name not in self.names:
+            raise InvalidParameter(f"there is no {self.kind} {name!r} among these intervals")
+        return self.names.index(str(name))
+
+    def to_frame(self) -> Any:
+        """As a pandas DataFrame, a row per document (or group) and component
+        (`dcomp[frames]`)."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependency(
+                'a frame needs pandas, which is not installed: pip install "dcomp[frames]"'
+            ) from None
+        index = pandas.MultiIndex.from_product(
+            [self.names, range(self.mean.shape[1])], names=[self.kind, "component"]
+        )
+        names = ("mean", "sd", "low", "high", "rhat")
+        return pandas.DataFrame({name: getattr(self, name).ravel() for name in names}, index=index)
+
+    def __str__(self) -> str:
+        what = "shares" if self.shares else "scores"
+        lines = [
+            f"{100 * self.level:g} % intervals of {what}, {self.n_chains} chains of "
+            f"{self.n_draws} draws;",
+            f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
+        ]
+        K = self.mean.shape[1]
+        shown = list(np.ndindex(self.mean.shape))[:SHOWN]
+        width = min(max([len(self.kind), *(len(self.names[i]) for i, _ in shown)]), 24)
+        head = f"{self.kind:<{width}} {'component':>9}"
+        lines.append(head + "".join(f" {x:>9}" for x in ("mean", "sd", "low", "high", "R-hat")))
+        for i, k in shown:
+            values = (x[i, k] for x in (self.mean, self.sd, self.low, self.high))
+            row = f"{self.names[i][:width]:<{width}} {k:>9}"
+            row += "".join(f" {value:>9.3g}" for value in values)
+            lines.append(f"{row} {self.rhat[i, k]:>9.3f}")
+        if self.mean.size > SHOWN:
+            lines.append(
+                f"and so on for {len(self.names):,} {self.kind}s and {K} components: `to_frame()`"
+            )
+        return "\n".join(lines)
+
+
+def intervals(
+    fit: Any,
+    X: Any,
+    *,
+    exposure: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    shares: bool = False,
+    level: float = 0.9,
+    train: Any = None,
+    n_chains: int = 4,
+    n_draws: int = 100,
+    burn_in: int = 100,
+    thin: int = 2,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Intervals:
+    """An interval for every score (or share) of documents, with the uncertainty of the loadings.
+
+    Draws that the fit has kept are used: of documents that were fitted as they are, of others by
+    sampling with each kept Θ. A fit without draws is gone on with: `n_chains` chains of collapsed
+    Gibbs (direct Gibbs where counts are large) begin at the fit, forget it for `burn_in` sweeps
+    and keep every `thin`-th of the next. They need the table that was fitted: X itself, or
+    `train`. Chains that all begin at the fit say how sure this answer is, not whether there is
+    another: for that fit by a sampler with several chains (`n_chains=4, n_draws=250`).
+
+    groups: a label per document; `Intervals.groups` then has the mean over each. shares: scores of
+    a document over their sum (those of DM are shares as they are). level: of equal tails.
+
+    >>> import dcomp
+    >>> X = np.random.default_rng(0).poisson([[4, 3, 1, 0]] * 20 + [[0, 1, 3, 4]] * 20)
+    >>> model = dcomp.LDA(2, alpha=0.5, verbose=0).fit(X)
+    >>> found = intervals(model, X, groups=["left"] * 20 + ["right"] * 20, n_draws=50)
+    >>> found.low.shape, found.groups.names
+    ((40, 2), ('left', 'right'))
+    >>> bool((found.groups.sd < found.sd.min()).all())
+    True
+    """
+    fit = as_fit(fit)
+    if not 0 < level < 1:
+        raise InvalidParameter(f"level must lie between 0 and 1; got {level}")
+    observed = fit.observe(X, exposure)
+    labels = None if groups is None else _labels(groups, observed.counts.n_docs)
+    workers = LocalExecutor.from_jobs(n_jobs)
+    if fit.kept is not None:
+        draws = [fit.kept.of_chain(c) for c in range(fit.kept.n_chains)]
+    else:
+        how = _Chains(n_chains, n_draws, burn_in, thin, seed)
+        draws = how.run(fit, _train(fit, observed, train, exposure), workers)
+    matched = _aligned(fit, draws)
+    traces = _scores(fit, observed, draws, matched, seed, workers)
+    if shares:
+        traces /= np.maximum(traces.sum(axis=3, keepdims=True), 1e-30)
+    counts = observed.counts
+    names = tuple(counts.doc_ids or map(str, range(counts.n_docs)))
+    common: dict[str, Any] = {
+        "level": level,
+        "shares": shares or not fit.model.has_exposure,
+        "stability": read_only(np.array([found.similarity for found in matched])),
+    }
+    rows = _summary(traces, names, "document", common)
+    if labels is None:
+        return rows
+    return replace(rows, groups=_summary(_group_means(traces, labels), labels[0], "group", common))
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """Chains that begin at a fit."""
+
+    n_chains: int
+    n_draws: int
+    burn_in: int
+    thin: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_chains", 1), ("n_draws", SHORTEST), ("burn_in", 0), ("thin", 1)):
+            validation.whole_number(name, getattr(self, name), least)
+
+    def run(
+        self, fit: Fit, observed: Observations, workers: LocalExecutor
+    ) -> list[tuple[Draw, ...]]:
+        """The draws of each chain."""
+        model = fit.model
+        if model.scores.capabilities.sampling != "direct" or not model.scores.capabilities.proper:
+            raise UnsupportedCombination(
+                f"chains cannot begin at a fit of model {model.key} by {fit.algorithm.name}: fit "
+                "by a sampler with n_draws= and n_chains="
+            )
+        keep = Keep(n=1, every=self.thin)
+        counts = observed.counts
+        heavy = counts.n_tokens > LIGHT * max(counts.nnz, 1)
+        sampler: Any = (Gibbs if heavy else CollapsedGibbs)(burn_in=self.burn_in, keep=keep)
+        begin = _at_fit(fit, observed, workers)
+        return [
+            self._one(sampler, begin, observed, chain_seed, workers)
+            for chain_seed in chain_seeds(self.seed, self.n_chains)
+        ]
+
+    def _one(
+        self,
+        sampler: Any,
+        begin: MeanFieldStart,
+        observed: Observations,
+        seed: int,
+        workers: LocalExecutor,
+    ) -> tuple[Draw, ...]:
+        state = sampler.init_at(begin, observed, seed, workers)
+        outcome = run(
+            begin.model,
+            sampler,
+            observed,
+            workers,
+            seed=seed,
+            max_iter=self.burn_in + self.thin * self.n_draws,
+            resume=Run(state, (), COMPLETE),
+            warn=False,
+        )
+        return tuple(outcome.state.draws)
+
+
+def _train(fit: Fit, observed: Observations, train: Any, exposure: Any) -> Observations:
+    """The table that was fitted."""
+    found = observed if train is None else fit.observe(train, fit.exposure)
+    if not fit.is_of(found.counts):
+        raise InvalidParameter(
+            "the fit has kept no draws, and these are not the documents that were fitted: give "
+            "those as train=, or fit by a sampler with n_draws="
+        )
+    return found
+
+
+def _at_fit(fit: Fit, observed: Observations, workers: LocalExecutor) -> MeanFieldStart:
+    """Where the fit stands, as a sampler takes it over; a model with exact zeros has no fixed
+    point, and begins at that of the one without."""
+    weights = fit.weights("mean", workers.n_threads)
+    c = fold_in(fit.model.without_zeros(), observed, weights, workers).c.astype(np.float32)
+    ends = (*observed.counts.firsts[1:], observed.counts.n_docs)
+    pieces = zip(observed.counts.firsts, ends, strict=True)
+    return MeanFieldStart(fit.model, [Local(read_only(c[a:b])) for a, b in pieces], weights)
+
+
+def _aligned(fit: Fit, draws: Sequence[Sequence[Draw]]) -> list[Alignment]:
+    """Each chain's components matched to those of the fit, by the mean of its loadings."""
+    if any(draw.Theta is None for draw in draws[0]):
+        raise InvalidParameter(
+            "no loadings are among the kept draws: fit with draws_of=('scores', 'loadings')"
+        )
+    blocks, found = fit.features.blocks, []
+    reference = np.asarray(fit.Theta, np.float64)
+    for chain in draws:
+        mean: Any = sum(np.asarray(draw.Theta, np.float64) for draw in chain) / len(chain)
+        found.append(Alignment.from_similarity(similarity(reference, mean, blocks)))
+    return found
+
+
+def _scores(
+    fit: Fit,
+    observed: Observations,
+    draws: Sequence[Sequence[Draw]],
+    matched: Sequence[Alignment],
+    seed: int,
+    workers: LocalExecutor,
+) -> npt.NDArray[np.float32]:
+    """(chain, draw, document, component) in the order of the fit."""
+    is_own = all(draw.scores is not None for draw in draws[0]) and fit.is_of(observed.counts)
+    size = min(len(chain) for chain in draws)
+    if size < SHORTEST:
+        raise InvalidParameter(f"intervals need {SHORTEST} draws of each chain; there are {size}")
+    out = np.empty((len(draws), size, observed.counts.n_docs, fit.n_components), np.float32)
+    seeds = np.random.SeedSequence([seed, 1]).generate_state(len(draws) * size).reshape(-1, size)
+    for c, (chain, match) in enumerate(zip(draws, matched, strict=True)):
+        for s, draw in enumerate(chain[:size]):
+            if is_own:
+                drawn: Any = draw.scores
+            else:
+                drawn = _given(fit.model, draw, observed, int(seeds[c, s]), workers)
+            out[c, s] = drawn[:, match.permutation]
+    return out
+
+
+def _given(
+    model: Model, draw: Draw, observed: Observations, seed: int, workers: LocalExecutor
+) -> npt.NDArray[np.float32]:
+    """One draw of documents' scores given a draw of Θ and of the priors."""
+    priors = {p.name: draw.hyper[p.name] for p in model.scores.parameters() if p.name in draw.hyper}
+    weights = Weights.of_loadings(np.asarray(draw.Theta))
+    how: Any = {"n_draws": 1, "burn_in": _FRESH, "seed": seed, "keep_draws": True}
+    drawn = sample_scores(model.with_scores(**priors), observed, weights, workers, **how).draws
+    assert drawn is not None
+    return np.asarray(drawn[0])
+
+
+def _labels(groups: Sequence[Hashable], n_docs: int) -> tuple[Names, npt.NDArray[np.int64]]:
+    """The names of groups in the order of first appearance, and the group of each document."""
+    given = list(groups)
+    if len(given) != n_docs:
+        raise InvalidParameter(f"groups must have a label per document, {n_docs}; got {len(given)}")
+    places = {label: place for place, label in enumerate(dict.fromkeys(given))}
+    return tuple(map(str, places)), np.array([places[label] for label in given])
+
+
+def _group_means(
+    traces: npt.NDArray[np.float32], labels: tuple[Names, npt.NDArray[np.int64]]
+) -> npt.NDArray[np.float32]:
+    """(chain, draw, group, component): the mean over the documents of each group."""
+    names, place = labels
+    return np.stack(
+        [traces[:, :, place == g].mean(axis=2, dtype=np.float64) for g in range(len(names))], axis=2
+    ).astype(np.float32)
+
+
+def _summary(
+    traces: npt.NDArray[np.float32], names: Names, kind: str, common: dict[str, Any]
+) -> Intervals:
+    C, S, n_rows, K = traces.shape
+    columns: list[list[FloatArray]] = [[], [], [], [], []]
+    tail = (1 - common["level"]) / 2
+    size = max(1, _AT_ONCE // (C * S * K))
+    for first in range(0, n_rows, size):
+        part = traces[:, :, first : first + size]
+        pooled = part.reshape(C * S, -1, K).astype(np.float64)
+        low, high = np.quantile(pooled, [tail, 1 - tail], axis=0)
+        found = (pooled.mean(axis=0), pooled.std(axis=0, ddof=1), low, high, rhat_of_all(part))
+        for column, value in zip(columns, found, strict=True):
+            column.append(value)
+    mean, sd, low, high, rhat = (read_only(np.concatenate(column)) for column in columns)
+    return Intervals(
+        names, kind, mean, sd, low, high, rhat, n_chains=C, n_draws=S, groups=None, **common
+    )
