@@ -113,8 +113,11 @@ def test_scores_times_components_is_the_table(loss, solver):
 
 def test_fractions_and_negatives():
     X = W + 0.5
-    with pytest.raises(InvalidCounts, match=r"whole numbers.*loss='squared' takes any numbers"):
+    with pytest.raises(InvalidCounts, match=r"whole numbers.*fractional=True takes numbers"):
         dcomp.NMF(2, verbose=0).fit(X)
+    model = dcomp.NMF(2, fractional=True, tol=1e-6, verbose=0)
+    Y = model.fit_transform(X) @ model.components_
+    assert model.loss_ == pytest.approx((X * np.log(X / Y) - X + Y).sum(), rel=1e-3)
     assert dcomp.NMF(2, loss="squared", verbose=0).fit(X).loss_ < 20
     with pytest.raises(InvalidCounts, match=r"Negative values.*at least 0; found -1"):
         dcomp.NMF(2, loss="squared", verbose=0).fit(W - 1)

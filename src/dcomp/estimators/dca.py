@@ -52,12 +52,15 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
+    fractional : whether counts need not be whole (dosages, corrected counts, tf-idf); not for the
+        samplers. X may also be Counts that were made so, whatever this says.
     max_iter, tol : sweeps at most; mean field stops when the bound's relative change falls below
         tol, samplers run them all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
     start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; mean
         field, map and ml: "seeded" by documents, "spectral", or "auto" (the default): spectral
-        unless most counts are 0; laplace: "collapsed-gibbs" (the default), "mean-field", "seeded".
+        unless most counts are 0; laplace: "collapsed-gibbs", "mean-field", "seeded", or "auto" (the
+        default): the first, of fractional counts the second.
     anneal : samplers: first sweeps with priors that begin stronger, 0 unless given; "auto" for four
         fifths of burn_in.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
@@ -100,6 +103,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
+        fractional: bool = False,
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
@@ -125,6 +129,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.loadings = loadings
         self.blocks = blocks
         self.exposure = exposure
+        self.fractional = fractional
         self.max_iter = max_iter
         self.tol = tol
         self.burn_in = burn_in
@@ -249,7 +254,13 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ids = getattr(X, "index", None)
         ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
         try:
-            return Counts.from_matrix(table, feature_names=names, doc_ids=ids, blocks=blocks)
+            return Counts.from_matrix(
+                table,
+                feature_names=names,
+                doc_ids=ids,
+                blocks=blocks,
+                fractional=self.fractional,
+            )
         except InvalidCounts as error:
             if "found -" not in str(error):
                 raise
@@ -286,6 +297,7 @@ class LDA(DCA):
         gamma: Any = 0.05,
         loadings: str | None = None,
         blocks: Any = None,
+        fractional: bool = False,
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
@@ -309,6 +321,7 @@ class LDA(DCA):
             gamma=gamma,
             loadings=loadings,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
@@ -348,6 +361,7 @@ class GaP(DCA):
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
+        fractional: bool = False,
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
@@ -373,6 +387,7 @@ class GaP(DCA):
             loadings=loadings,
             blocks=blocks,
             exposure=exposure,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,

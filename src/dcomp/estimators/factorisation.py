@@ -37,6 +37,7 @@ class PLSA(DCA):
     ----------
     n_components : K, the number of components.
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
+    fractional : as in DCA.
     held_out : the share of every document's tokens that tempered EM holds out, such as 0.1, to say
         when to stop; 0 for plain EM, which fits the training documents as well as it can.
     max_inner : updates of a document's scores per sweep.
@@ -58,6 +59,7 @@ class PLSA(DCA):
         blocks: Any = None,
         held_out: float = 0.0,
         max_inner: int = 3,
+        fractional: bool = False,
         max_iter: int = 200,
         tol: float = 1e-4,
         n_chains: int = 1,
@@ -72,6 +74,7 @@ class PLSA(DCA):
             alpha=1.0,
             gamma=1.0,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             n_chains=n_chains,
@@ -122,8 +125,9 @@ class NMF(DCA):
 
     loss "kullback-leibler": Σ x log(x/y) − x + y, y = L Θᵀ, which is the likelihood of Poisson
     counts: DCA with model "GP" without priors (α = 1, β = 0, γ = 1), with everything that a Fit
-    offers. X must hold counts. loss "squared": ½ Σ (x − y)², for any numbers of at least 0, such as
-    weighted counts; it is no likelihood, so there is no `fit_` and no held-out score.
+    offers. X must hold counts, or with `fractional` any numbers of at least 0. loss "squared":
+    ½ Σ (x − y)², for any numbers of at least 0, such as weighted counts; it is no likelihood, so
+    there is no `fit_` and no held-out score.
 
     `fit_transform` and `transform` give L with `L @ components_` ≈ X; rows of `components_` sum to
     1, and `dcomp.models.equivalence.probabilities` makes shares of L (B18 (2.10)).
@@ -135,6 +139,7 @@ class NMF(DCA):
     solver : "auto" or "coordinate-descent", which is fast and never raises the loss;
         "multiplicative" (Lee and Seung, for Kullback-Leibler), "projected" (alternating solves with
         negative numbers set to 0, B18 A.2, for squared; the best sweep is kept).
+    fractional : whether counts need not be whole; the squared loss takes any numbers.
     max_iter, tol : sweeps at most; it ends when the loss's relative change falls below tol.
     n_chains : runs from different starts; the best is kept.
     n_jobs : threads, of the Kullback-Leibler loss; None for all cores. The answer does not depend
@@ -172,6 +177,7 @@ class NMF(DCA):
         *,
         loss: str = "kullback-leibler",
         solver: str = "auto",
+        fractional: bool = False,
         max_iter: int = 200,
         tol: float = 1e-4,
         n_chains: int = 1,
@@ -187,6 +193,7 @@ class NMF(DCA):
             alpha=1.0,
             beta=0.0,
             gamma=1.0,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             n_chains=n_chains,
@@ -204,14 +211,7 @@ class NMF(DCA):
         solver = self._solver()
         if self._is_squared:
             return self._fit_squared(X, solver)
-        try:
-            return super().fit(X)
-        except InvalidCounts as error:
-            if "whole" not in str(error):
-                raise
-            raise InvalidCounts(
-                f"{error} (loss='squared' takes any numbers of at least 0)"
-            ) from None
+        return super().fit(X)
 
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
         """L (I, K) of least loss for documents with the components given."""

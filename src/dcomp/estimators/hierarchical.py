@@ -39,6 +39,7 @@ class TreeDCA(DCA):
     anneal : samplers: first sweeps with priors that begin stronger, four fifths of burn_in unless
         given: without them most chains find the topics but not their places. Several chains
         (n_chains) help as much, since only some find the best tree.
+    fractional : as in DCA; of the algorithms "mean-field" takes such counts.
     gamma, loadings, blocks, max_iter, tol, burn_in, start, n_draws, draws_of, draw_budget,
     n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
 
@@ -70,6 +71,7 @@ class TreeDCA(DCA):
         gamma: Any = 0.05,
         loadings: str | None = None,
         blocks: Any = None,
+        fractional: bool = False,
         max_iter: int = 200,
         tol: float = 1e-4,
         burn_in: int | None = None,
@@ -91,6 +93,7 @@ class TreeDCA(DCA):
             gamma=gamma,
             loadings=loadings,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
