@@ -58,8 +58,8 @@ START = Option(
     "word",
     "where it begins. Samplers: random, or mean-field to begin near a mode. Mean field, map, ml: "
     "seeded by documents, spectral, or auto: spectral unless most counts are 0. Laplace: "
-    "collapsed-gibbs, mean-field or seeded.",
-    shown="random; auto; laplace: collapsed-gibbs",
+    "collapsed-gibbs, mean-field, seeded, or auto: the first unless counts are fractional.",
+    shown="random; climbs: auto",
     metavar="NAME",
     panel=_CHAINS,
 )

@@ -198,16 +198,25 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   for (std::int64_t p = 0; p < n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
+// Not inline: two of these in one function would be more than the compiler takes in, and calls
+// would be left in the loops of both.
+template <class ScoresOf, class Number, class T>
+[[gnu::noinline]] void expect_numbers(const DocumentPass<T>& pass, const Number* numbers,
+                                      std::int64_t first, std::int64_t last, Scratch<T>& s,
+                                      DocumentSums& sums) {
+  const ScoresOf scores{pass.prior};
+  for (std::int64_t i = first; i < last; ++i)
+    expect_document(pass, scores, numbers, i, last, s, sums);
+}
+
 // ScoresOf: a prior's Expect<T> or Maximise<T>.
 template <class ScoresOf, class T>
 void expect_documents(const DocumentPass<T>& pass, std::int64_t first, std::int64_t last,
                       Scratch<T>& s, DocumentSums& sums) {
-  const ScoresOf scores{pass.prior};
-  const auto run = [&](const auto* numbers) {
-    for (std::int64_t i = first; i < last; ++i)
-      expect_document(pass, scores, numbers, i, last, s, sums);
-  };
-  pass.W.weight == nullptr ? run(pass.W.data) : run(pass.W.weight);
+  if (pass.W.weight == nullptr)
+    expect_numbers<ScoresOf>(pass, pass.W.data, first, last, s, sums);
+  else
+    expect_numbers<ScoresOf>(pass, pass.W.weight, first, last, s, sums);
 }
 
 // The statistics of one feature from its entries [begin, end): the sum of (15).

@@ -160,13 +160,21 @@ inline void factor_row(const FactorPass<T>& pass, const Number* numbers, std::in
   for (std::int64_t k = 0; k < K; ++k) pass.x_out.row(i)[k] = s.x[k];
 }
 
+// Not inline, as expect_numbers is not.
+template <class Number, class T>
+[[gnu::noinline]] void factor_numbers(const FactorPass<T>& pass, const Number* numbers,
+                                      std::int64_t first, std::int64_t last, FactorScratch<T>& s,
+                                      FactorSums& sums) {
+  for (std::int64_t i = first; i < last; ++i) factor_row(pass, numbers, i, last, s, sums);
+}
+
 template <class T>
 void factor_rows(const FactorPass<T>& pass, std::int64_t first, std::int64_t last,
                  FactorScratch<T>& s, FactorSums& sums) {
-  const auto run = [&](const auto* numbers) {
-    for (std::int64_t i = first; i < last; ++i) factor_row(pass, numbers, i, last, s, sums);
-  };
-  pass.W.weight == nullptr ? run(pass.W.data) : run(pass.W.weight);
+  if (pass.W.weight == nullptr)
+    factor_numbers(pass, pass.W.data, first, last, s, sums);
+  else
+    factor_numbers(pass, pass.W.weight, first, last, s, sums);
 }
 
 }  // namespace dcomp::DCOMP_ISA

@@ -213,13 +213,21 @@ inline void laplace_document(const LaplacePass<T>& pass, const Number* numbers, 
   for (std::int64_t p = 0; p < words.n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
+// Not inline, as expect_numbers is not.
+template <class Number, class T>
+[[gnu::noinline]] void laplace_numbers(const LaplacePass<T>& pass, const Number* numbers,
+                                       std::int64_t first, std::int64_t last, LaplaceScratch<T>& s,
+                                       LaplaceSums& sums) {
+  for (std::int64_t i = first; i < last; ++i) laplace_document(pass, numbers, i, last, s, sums);
+}
+
 template <class T>
 void laplace_documents(const LaplacePass<T>& pass, std::int64_t first, std::int64_t last,
                        LaplaceScratch<T>& s, LaplaceSums& sums) {
-  const auto run = [&](const auto* numbers) {
-    for (std::int64_t i = first; i < last; ++i) laplace_document(pass, numbers, i, last, s, sums);
-  };
-  pass.W.weight == nullptr ? run(pass.W.data) : run(pass.W.weight);
+  if (pass.W.weight == nullptr)
+    laplace_numbers(pass, pass.W.data, first, last, s, sums);
+  else
+    laplace_numbers(pass, pass.W.weight, first, last, s, sums);
 }
 
 }  // namespace dcomp::DCOMP_ISA
