@@ -43,8 +43,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         object.
     alpha : all but LN and TM: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
         numbers.
-    beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths), a
-        number, or K numbers.
+    beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths),
+        "learned" (by map too: C04's scale of each theme, c_k = α_k/β_k), a number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
     gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
         features, learned by the samplers).
@@ -67,6 +67,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     draws_of : what a draw holds beside the priors: "scores", "loadings", "assignments" (of every
         token; collapsed-gibbs only).
     draw_budget : memory that the draws may take, such as "2 GiB"; None for no limit.
+    trace_words : samplers: log p(w | V, Θ) of each sweep as BJ06 figure 7 records it, with Θ at its
+        "mean", "drawn" or "both": columns words_mean, words_drawn of `history_`.
     n_chains : runs from different starts; the best is kept, all their traces in `fit_.chains`.
     n_jobs : threads; None for all cores. The answer does not depend on it.
     random_state : seed, NumPy generator, or None.
@@ -112,6 +114,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -138,6 +141,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_draws = n_draws
         self.draws_of = draws_of
         self.draw_budget = draw_budget
+        self.trace_words = trace_words
         self.n_chains = n_chains
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -306,6 +310,7 @@ class LDA(DCA):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -330,6 +335,7 @@ class LDA(DCA):
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,
+            trace_words=trace_words,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -342,7 +348,9 @@ class LDA(DCA):
 class GaP(DCA):
     """Gamma-Poisson: l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j); BJ06 (2), (13)–(16).
 
-    DCA with model "GP" and text's own prior for the loadings, γ = 0.05.
+    DCA with model "GP" and text's own prior for the loadings, γ = 0.05. With `algorithm="map"` it
+    is C04's: shapes a = α at 1.1 (3.6), and with `beta="learned"` a scale c_k = α_k/β_k for each
+    theme (3.1), whose mean score it is; `exposure="total"` makes scores shares of a document.
 
     >>> GaP(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).components_.shape
     (2, 3)
@@ -370,6 +378,7 @@ class GaP(DCA):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -396,6 +405,7 @@ class GaP(DCA):
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,
+            trace_words=trace_words,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,

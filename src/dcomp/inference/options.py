@@ -93,4 +93,13 @@ DRAWS_OF = Option(
     panel="Draws",
     needs="n_draws",
 )
-OF_SAMPLERS = (BURN_IN, START, ANNEAL, N_DRAWS, DRAWS_OF)
+TRACE_WORDS = Option(
+    "trace_words",
+    "word",
+    "log p(words | components, loadings) of each sweep, in the history (BJ06 figure 7): loadings "
+    "at their mean, drawn, or both.",
+    shown="none",
+    metavar="NAME",
+    panel=_CHAINS,
+)
+OF_SAMPLERS = (BURN_IN, START, ANNEAL, N_DRAWS, DRAWS_OF, TRACE_WORDS)

@@ -160,7 +160,7 @@ inline void factor_row(const FactorPass<T>& pass, const Number* numbers, std::in
   for (std::int64_t k = 0; k < K; ++k) pass.x_out.row(i)[k] = s.x[k];
 }
 
-// Not inline, as expect_numbers is not.
+// Not inline, as in kernels/expect.hpp.
 template <class Number, class T>
 [[gnu::noinline]] void factor_numbers(const FactorPass<T>& pass, const Number* numbers,
                                       std::int64_t first, std::int64_t last, FactorScratch<T>& s,

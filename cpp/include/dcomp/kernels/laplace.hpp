@@ -213,7 +213,7 @@ inline void laplace_document(const LaplacePass<T>& pass, const Number* numbers, 
   for (std::int64_t p = 0; p < words.n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
-// Not inline, as expect_numbers is not.
+// Not inline, as in kernels/expect.hpp.
 template <class Number, class T>
 [[gnu::noinline]] void laplace_numbers(const LaplacePass<T>& pass, const Number* numbers,
                                        std::int64_t first, std::int64_t last, LaplaceScratch<T>& s,
