@@ -233,6 +233,16 @@ def test_completion_is_no_copy_of_what_was_seen():
     assert score[0] > score[1]
 
 
+@pytest.mark.filterwarnings("ignore")  # of chains as short as these
+def test_choosing_components():
+    counts = fractional(PARTED)
+    chosen = evaluate.select_components(counts, [1, 3], n_chains=2, random_state=0)
+    assert chosen.recommended == 3
+    assert "Fractional counts have no evidence by annealing." in chosen.summary
+    with pytest.raises(InvalidCounts, match="evidence draws for single tokens"):
+        evaluate.select_components(counts, [1, 3], n_chains=2, with_evidence=True)
+
+
 def test_held_out_words_of_tempered_em():
     model = dcomp.PLSA(3, held_out=0.2, fractional=True, verbose=0).fit(PARTED)
     assert 0 < model.temper_ <= 1
