@@ -250,8 +250,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 if counts.features.names is not None:
                     self.feature_names_in_ = np.array(counts.features.names, dtype=object)
             return counts if self.blocks is None or not reset else counts.with_blocks(self.blocks)
+        # Other kinds of sparse tables become the first: scikit-learn cannot look for NaN in them.
+        kinds = ("csr", "csc", "coo", "bsr")
         table = validate_data(
-            self, X, accept_sparse=True, dtype="numeric", reset=reset, accept_large_sparse=True
+            self, X, accept_sparse=kinds, dtype="numeric", reset=reset, accept_large_sparse=True
         )
         names = getattr(self, "feature_names_in_", None)
         blocks = self.blocks if reset else self.fit_.features.block_ids
