@@ -23,27 +23,48 @@ class Corpus {
   Corpus(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
          Vector<const std::int32_t> data, std::int64_t n_features, std::int64_t first)
       : indptr_(indptr), indices_(indices), data_(data) {
-    require(indptr.shape(0) >= 1, "indptr must hold n_docs + 1 numbers");
-    require(n_features >= 1, "n_features must be at least 1");
-    require(indices.shape(0) == data.shape(0), "indices and data must have one length");
-    W_ = {indptr.data(), indices.data(),
-          data.data(),   static_cast<std::int64_t>(indptr.shape(0)) - 1,
-          n_features,    first};
-    require_first(first, W_.n_docs);
-    require(W_.indptr[W_.n_docs] == static_cast<std::int64_t>(data.shape(0)),
-            "indptr must end at the number of stored counts");
-    const char* problem = check(W_);
-    require(*problem == '\0', problem);
+    W_.data = data.data();
+    finish(data.shape(0), n_features, first);
   }
-  const CsrView& W() const { return W_; }
+  // Fractional counts.
+  Corpus(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
+         Vector<const double> weight, std::int64_t n_features, std::int64_t first)
+      : indptr_(indptr), indices_(indices), weight_(weight) {
+    W_.weight = weight.data();
+    finish(weight.shape(0), n_features, first);
+  }
+  // For what takes expectations: whole counts or fractional ones.
+  const CsrView& weights() const { return W_; }
+  // For what draws, and reads `data`: whole counts alone.
+  const CsrView& W() const {
+    require(W_.weight == nullptr, "a sampler must have whole counts; these are fractional");
+    return W_;
+  }
   const CorpusIndex& index() {
     if (!index_) index_ = std::make_unique<CorpusIndex>(W_);
     return *index_;
   }
 
  private:
+  void finish(std::size_t n_stored, std::int64_t n_features, std::int64_t first) {
+    require(indptr_.shape(0) >= 1, "indptr must hold n_docs + 1 numbers");
+    require(n_features >= 1, "n_features must be at least 1");
+    require(indices_.shape(0) == n_stored, "indices and data must have one length");
+    W_.indptr = indptr_.data();
+    W_.indices = indices_.data();
+    W_.n_docs = static_cast<std::int64_t>(indptr_.shape(0)) - 1;
+    W_.n_features = n_features;
+    W_.first = first;
+    require_first(first, W_.n_docs);
+    require(W_.indptr[W_.n_docs] == static_cast<std::int64_t>(n_stored),
+            "indptr must end at the number of stored counts");
+    const char* problem = check(W_);
+    require(*problem == '\0', problem);
+  }
+
   Vector<const std::int64_t> indptr_;
   Vector<const std::int32_t> indices_, data_;
+  Vector<const double> weight_;
   CsrView W_;
   std::unique_ptr<CorpusIndex> index_;
 };

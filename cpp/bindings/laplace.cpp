@@ -29,7 +29,7 @@ LaplaceInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
                            const Matrix<const double>& P, double half_log_det_P,
                            const Matrix<const double>& eta_in, const Matrix<double>& eta_out,
                            const Matrix<T>& c_out, int max_inner, double inner_tol) {
-  const CsrView& W = corpus.W();
+  const CsrView& W = corpus.weights();
   const auto K = static_cast<std::int64_t>(mu0.shape(0));
   const auto is = [](const auto& m, std::int64_t n_rows, std::int64_t width) {
     return static_cast<std::int64_t>(m.shape(0)) == n_rows &&
@@ -53,9 +53,9 @@ Sums pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
           int max_inner, double inner_tol, int n_threads) {
   const LaplaceInput<T> input = make_input<T>(corpus, Theta, log_scale, mu0, P, half_log_det_P,
                                               eta_in, eta_out, c_out, max_inner, inner_tol);
-  require(
-      static_cast<std::int64_t>(n.shape(0)) == corpus.W().n_features && n.shape(1) == mu0.shape(0),
-      "n must be (n_features, K)");
+  require(static_cast<std::int64_t>(n.shape(0)) == corpus.weights().n_features &&
+              n.shape(1) == mu0.shape(0),
+          "n must be (n_features, K)");
   LaplaceTotals totals;
   {
     nb::gil_scoped_release release;

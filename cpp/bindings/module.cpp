@@ -30,7 +30,7 @@ template <class T>
 ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
                           const Vector<const double>& log_scale, const Prior& prior, std::int64_t K,
                           int max_inner, double inner_tol) {
-  const CsrView& W = corpus.W();
+  const CsrView& W = corpus.weights();
   require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features, "Theta must have J rows");
   require(static_cast<std::int64_t>(Theta.shape(1)) == padded_width<T>(K),
           "Theta must be padded to whole vectors");
@@ -44,7 +44,7 @@ ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
 
 template <class T>
 void require_scores(const Corpus& corpus, const Matrix<const T>& c_in, const Matrix<T>& c_out) {
-  require(static_cast<std::int64_t>(c_in.shape(0)) == corpus.W().n_docs &&
+  require(static_cast<std::int64_t>(c_in.shape(0)) == corpus.weights().n_docs &&
               c_in.shape(0) == c_out.shape(0) && c_in.shape(1) == c_out.shape(1),
           "c must be (n_docs, K) on both sides");
 }
@@ -55,7 +55,7 @@ Sums expect_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log
                  int max_inner, double inner_tol, int n_threads) {
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
   require_scores<T>(corpus, c_in, c_out);
-  require(static_cast<std::int64_t>(n.shape(0)) == corpus.W().n_features &&
+  require(static_cast<std::int64_t>(n.shape(0)) == corpus.weights().n_features &&
               static_cast<std::int64_t>(n.shape(1)) == K,
           "n must be (n_features, K)");
   const ExpectInput<T> input =
@@ -75,7 +75,7 @@ Sums fold_in_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> lo
                   int max_inner, double inner_tol, int n_threads) {
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
   require_scores<T>(corpus, c_in, c_out);
-  require(static_cast<std::int64_t>(bound.shape(0)) == corpus.W().n_docs,
+  require(static_cast<std::int64_t>(bound.shape(0)) == corpus.weights().n_docs,
           "bound must hold one number per document");
   const ExpectInput<T> input =
       make_input<T>(corpus, Theta, log_scale, prior, K, max_inner, inner_tol);
@@ -118,7 +118,7 @@ template <class T>
 void predict(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
              Matrix<const T> scores, Vector<double> out, int n_threads) {
   const auto K = static_cast<std::int64_t>(scores.shape(1));
-  const CsrView& W = corpus.W();
+  const CsrView& W = corpus.weights();
   require(static_cast<std::int64_t>(scores.shape(0)) == W.n_docs &&
               static_cast<std::int64_t>(out.shape(0)) == W.n_docs,
           "scores and out must have one row per document");
@@ -137,7 +137,7 @@ std::tuple<double, double, double, double> factor_pass(Corpus& corpus, Matrix<co
                                                        Matrix<const T> x_in, Matrix<T> x_out,
                                                        const std::string& update, int max_rounds,
                                                        double tol, int n_threads) {
-  const CsrView& W = corpus.W();
+  const CsrView& W = corpus.weights();
   const auto K = static_cast<std::int64_t>(x_in.shape(1));
   require(static_cast<std::int64_t>(F.shape(0)) == W.n_features &&
               static_cast<std::int64_t>(F.shape(1)) == padded_width<T>(K),
@@ -256,7 +256,11 @@ NB_MODULE(_core, m) {
                     Vector<const std::int32_t>, std::int64_t, std::int64_t>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("data").noconvert(), nb::arg("n_features"), nb::arg("first") = 0)
-      .def_prop_ro("first", [](const Corpus& corpus) { return corpus.W().first; });
+      .def(nb::init<Vector<const std::int64_t>, Vector<const std::int32_t>, Vector<const double>,
+                    std::int64_t, std::int64_t>(),
+           nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("data").noconvert(), nb::arg("n_features"), nb::arg("first") = 0)
+      .def_prop_ro("first", [](const Corpus& corpus) { return corpus.weights().first; });
   define_score_prior(m);
   define_kernels<float>(m);
   define_kernels<double>(m);

@@ -10,6 +10,8 @@ namespace {
 // Entries per slab: large enough that adding to n costs little beside the pass, small enough that
 // weights and places stay in cache. It must not depend on the number of threads.
 constexpr std::int64_t kSlabEntries = std::int64_t{1} << 19;
+// Fractional counts have the range of whole ones, so that sums of them stay finite in float32.
+constexpr double kLargest = 2147483647;
 
 }  // namespace
 
@@ -18,7 +20,8 @@ CorpusIndex::CorpusIndex(const CsrView& W) {
   document_.resize(nnz);
   place_.resize(nnz);
   total_.resize(static_cast<std::size_t>(W.n_features), 0.0);
-  for (std::size_t p = 0; p < nnz; ++p) total_[W.indices[p]] += W.data[p];
+  for (std::size_t p = 0; p < nnz; ++p)
+    total_[W.indices[p]] += W.weight == nullptr ? W.data[p] : W.weight[p];
   std::vector<std::int32_t> cursor(static_cast<std::size_t>(W.n_features), 0);
   for (std::int64_t first = 0; first < W.n_docs;) {
     std::int64_t last = first;
@@ -64,7 +67,8 @@ const char* check(const CsrView& W) {
   for (std::int64_t p = 0; p < W.indptr[W.n_docs]; ++p) {
     if (W.indices[p] < 0 || W.indices[p] >= W.n_features)
       return "indices must lie in [0, n_features)";
-    if (W.data[p] <= 0) return "stored counts must be positive";
+    if (W.weight == nullptr ? W.data[p] <= 0 : !(W.weight[p] > 0 && W.weight[p] <= kLargest))
+      return "stored counts must be positive, and at most 2^31 - 1";
   }
   return "";
 }

@@ -1,5 +1,8 @@
 #include "dcomp/split.hpp"
 
+#include <bit>
+#include <cmath>
+
 #include "dcomp/parallel.hpp"
 #include "dcomp/random.hpp"
 
@@ -24,6 +27,12 @@ void for_documents(const CsrView& W, int n_threads, const Task& task) {
   });
 }
 
+// A stream has 32 bits for its sweep, and room in its unit for the other 40 of the key.
+Stream stream_of(std::uint64_t key, std::uint64_t seed) {
+  return {seed, Purpose::split, static_cast<std::uint32_t>(key >> 40),
+          key & ((std::uint64_t{1} << 40) - 1)};
+}
+
 }  // namespace
 
 void content_keys(const CsrView& W, std::uint64_t* key, int n_threads) {
@@ -31,8 +40,13 @@ void content_keys(const CsrView& W, std::uint64_t* key, int n_threads) {
     std::uint64_t hash = 0x9E3779B97F4A7C15;
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e) {
       const auto feature = static_cast<std::uint64_t>(static_cast<std::uint32_t>(W.indices[e]));
-      const auto count = static_cast<std::uint64_t>(static_cast<std::uint32_t>(W.data[e]));
-      hash = mixed(hash ^ (feature << 32 | count)) + 0x9E3779B97F4A7C15;
+      if (W.weight == nullptr) {
+        const auto count = static_cast<std::uint64_t>(static_cast<std::uint32_t>(W.data[e]));
+        hash = mixed(hash ^ (feature << 32 | count)) + 0x9E3779B97F4A7C15;
+      } else {
+        const auto bits = std::bit_cast<std::uint64_t>(W.weight[e]);
+        hash = mixed(mixed(hash ^ feature) ^ bits) + 0x9E3779B97F4A7C15;
+      }
     }
     key[i] = hash;
   });
@@ -41,11 +55,25 @@ void content_keys(const CsrView& W, std::uint64_t* key, int n_threads) {
 void split_tokens(const CsrView& W, const std::uint64_t* key, double fraction, std::uint64_t seed,
                   std::int32_t* first, int n_threads) {
   for_documents(W, n_threads, [&](std::int64_t i) {
-    // A stream has 32 bits for its sweep, and room in its unit for the other 40 of the key.
-    Stream rng(seed, Purpose::split, static_cast<std::uint32_t>(key[i] >> 40),
-               key[i] & ((std::uint64_t{1} << 40) - 1));
+    Stream rng = stream_of(key[i], seed);
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e)
       first[e] = draw_binomial(rng, W.data[e], fraction);
+  });
+}
+
+void split_weights(const CsrView& W, const std::uint64_t* key, double fraction, std::uint64_t seed,
+                   double* first, int n_threads) {
+  for_documents(W, n_threads, [&](std::int64_t i) {
+    Stream rng = stream_of(key[i], seed);
+    for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e) {
+      const double w = W.weight[e];
+      if (fraction <= 0 || fraction >= 1) {
+        first[e] = fraction <= 0 ? 0 : w;
+        continue;
+      }
+      const double log_first = draw_log_gamma(rng, fraction * w);
+      first[e] = w / (1 + std::exp(draw_log_gamma(rng, (1 - fraction) * w) - log_first));
+    }
   });
 }
 

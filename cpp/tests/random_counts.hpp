@@ -30,6 +30,7 @@ class Random {
 struct OwnedCounts {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> indices, data;
+  std::vector<double> weight;  // in the place of data, where counts are fractional
   std::int64_t n_features = 0;
   std::int64_t first = 0;  // the number of the first document in the whole corpus
 
@@ -40,9 +41,20 @@ struct OwnedCounts {
   }
   void end_document() { indptr.push_back(static_cast<std::int64_t>(indices.size())); }
   CsrView view() const {
-    return {indptr.data(), indices.data(), data.data(), n_docs(), n_features, first};
+    CsrView W{indptr.data(), indices.data(), data.data(), n_docs(), n_features, first};
+    if (!weight.empty()) {
+      W.data = nullptr;
+      W.weight = weight.data();
+    }
+    return W;
   }
 };
+
+// The same numbers as fractional counts.
+inline OwnedCounts as_weights(OwnedCounts W) {
+  W.weight.assign(W.data.begin(), W.data.end());
+  return W;
+}
 
 // Documents [begin, end) as a part of the corpus.
 inline OwnedCounts part_of(const OwnedCounts& W, std::int64_t begin, std::int64_t end) {

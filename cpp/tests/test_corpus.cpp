@@ -1,6 +1,7 @@
 // The index by feature against one built by sorting, and the check of CSR arrays.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 #include "check.hpp"
@@ -121,6 +122,19 @@ TEST(check_accepts_sound_counts) {
   OwnedCounts none;
   none.n_features = 1;
   CHECK(is_sound(none));
+}
+
+TEST(fractional_counts_have_totals_and_a_range) {
+  OwnedCounts W = as_weights(sound());
+  CHECK(is_sound(W));
+  W.weight[1] = 0.25;
+  const CorpusIndex index(W.view());
+  CHECK_CLOSE(index.total(2), 0.25, 1e-15);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {0.0, -0.5, 2147483648.0, infinity, infinity - infinity}) {
+    W.weight[1] = bad;
+    CHECK(complains(W, "stored counts must be positive"));
+  }
 }
 
 TEST(check_names_what_is_wrong) {

@@ -216,7 +216,36 @@ OwnedCounts one_word_documents(std::int64_t n_docs, std::int64_t n_features, std
   return W;
 }
 
+// Whole numbers, once as they are and once as fractional ones.
+template <class T>
+void check_weights(const Kind& kind, std::int64_t K, const Schedule& schedule) {
+  const OwnedCounts W = random_counts(90, 50, 12, 31), same = as_weights(W);
+  const Model model = make_model(kind, K, W.n_features);
+  const Loadings<T> theta = loadings<T>(model, random_matrix(W.n_features, K, 0, 20, 32).as<T>());
+  const Matrix<T> c = random_matrix(W.n_docs(), K, 0, 4, 33).as<T>();
+  const Pass<T> whole = expect_pass<T>(model, W, theta, c, schedule);
+  const Pass<T> parted = expect_pass<T>(model, same, theta, c, schedule);
+  for (std::size_t at = 0; at < whole.c.values.size(); ++at)
+    CHECK_CLOSE(parted.c.values[at], whole.c.values[at], kTolerance<T> * 50);
+  for (std::size_t at = 0; at < whole.n.values.size(); ++at)
+    CHECK_CLOSE(parted.n.values[at], whole.n.values[at], kTolerance<T> * 200);
+  CHECK_CLOSE(parted.sums.bound, whole.sums.bound, 1e-9 * std::abs(whole.sums.bound));
+  const Pass<T> folded = fold_in_pass<T>(model, W, theta, c, schedule);
+  const Pass<T> again = fold_in_pass<T>(model, same, theta, c, schedule);
+  for (std::size_t i = 0; i < folded.bound.size(); ++i)
+    CHECK_CLOSE(again.bound[i], folded.bound[i], kTolerance<T> * (1 + std::abs(folded.bound[i])));
+}
+
 }  // namespace
+
+TEST(whole_numbers_as_fractional_ones) {
+  for (const Kind& kind : kKinds)
+    for (const std::int64_t K : {2, 5, 8, 17})
+      for (const int max_inner : {1, 3, 40}) {  // 40: by columns
+        check_weights<float>(kind, K, {max_inner, 0, 2});
+        check_weights<double>(kind, K, {max_inner, 0, 2});
+      }
+}
 
 std::vector<double> small_fit() {
   std::vector<double> out;

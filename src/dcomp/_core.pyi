@@ -16,7 +16,7 @@ class Corpus:
         self,
         indptr: npt.NDArray[np.int64],
         indices: npt.NDArray[np.int32],
-        data: npt.NDArray[np.int32],
+        data: npt.NDArray[np.int32 | np.float64],  # float64: fractional counts
         n_features: int,
         first: int = 0,
     ) -> None: ...
@@ -79,6 +79,14 @@ def split_tokens(
     fraction: float,
     seed: int,
     first: npt.NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+def split_weights(
+    corpus: Corpus,
+    key: npt.NDArray[np.uint64],
+    fraction: float,
+    seed: int,
+    first: _Double,
     n_threads: int,
 ) -> None: ...
 def start_counts(

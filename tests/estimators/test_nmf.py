@@ -113,8 +113,11 @@ def test_scores_times_components_is_the_table(loss, solver):
 
 def test_fractions_and_negatives():
     X = W + 0.5
-    with pytest.raises(InvalidCounts, match=r"whole numbers.*loss='squared' takes any numbers"):
+    with pytest.raises(InvalidCounts, match=r"whole numbers.*fractional=True takes numbers"):
         dcomp.NMF(2, verbose=0).fit(X)
+    model = dcomp.NMF(2, fractional=True, tol=1e-6, verbose=0)
+    Y = model.fit_transform(X) @ model.components_
+    assert model.loss_ == pytest.approx((X * np.log(X / Y) - X + Y).sum(), rel=1e-3)
     assert dcomp.NMF(2, loss="squared", verbose=0).fit(X).loss_ < 20
     with pytest.raises(InvalidCounts, match=r"Negative values.*at least 0; found -1"):
         dcomp.NMF(2, loss="squared", verbose=0).fit(W - 1)
@@ -155,3 +158,44 @@ def test_completion_with_nothing_to_go_by():
     model = dcomp.NMF(2, verbose=0).fit(X)
     assert np.isfinite(model.score(X))
     assert np.isfinite(model.transform(np.zeros((1, 5), int))).all()
+
+
+def test_the_no_prior_normalised_fit():
+    """C04 3.1: scores over each document's length are its shares; loadings do not change."""
+    X = np.random.default_rng(5).poisson(np.outer(np.arange(1, 41), np.linspace(0.2, 2, 12)))
+    X = X[X.sum(axis=1) > 0]
+    plain = dcomp.NMF(3, verbose=0, tol=1e-7, max_iter=500).fit(X)
+    shares = dcomp.NMF(3, exposure="total", verbose=0, tol=1e-7, max_iter=500).fit(X)
+    np.testing.assert_allclose(shares.components_, plain.components_, atol=1e-6)
+    assert shares.loss_ == pytest.approx(plain.loss_, rel=1e-6)
+    lengths = X.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        shares.fit_.scores * lengths, plain.fit_.scores, rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_allclose(shares.transform(X).sum(axis=1), 1, atol=1e-3)
+    with pytest.raises(InvalidParameter, match="exposure must be positive where scores have no"):
+        dcomp.NMF(2, exposure="total", verbose=0).fit(np.vstack([X, 0 * X[:1]]))
+    with pytest.raises(UnsupportedCombination, match="exposure= is for loss='kullback-leibler'"):
+        dcomp.NMF(2, loss="squared", exposure="total", verbose=0).fit(X)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "squared"}])
+def test_factors_of_any_sign(options):
+    """B18 A.1: alternating solves (2.3), (2.4) as they are."""
+    model = dcomp.NMF(2, solver="signed", tol=1e-12, max_iter=2000, verbose=0, **options).fit(W)
+    Y = model.transform(W) @ model.components_
+    printed = [[3.7184, 6.1773, -0.0071, 2.00, 2.00], [-0.0390, 0.0050, 4.0048, 8.02, 11.99]]
+    np.testing.assert_allclose(Y[:2], printed, atol=0.03)  # B18 rounds its factors first
+    U, S, Vt = np.linalg.svd(W)
+    np.testing.assert_allclose(Y, (U[:, :2] * S[:2]) @ Vt[:2], atol=1e-4)
+    assert model.loss_ == pytest.approx(0.5 * (S[2:] ** 2).sum(), rel=1e-6)
+    new = np.array([[1.0, -2.0, 0.5, 0.0, 3.0]])
+    expected = np.linalg.lstsq(model.components_.T.astype(float), new[0], rcond=None)[0]
+    np.testing.assert_allclose(model.transform(new)[0], expected, rtol=1e-4)
+    both = np.random.default_rng(0).normal(size=(20, 6))
+    assert dcomp.NMF(6, solver="signed", verbose=0).fit(both).loss_ < 1e-9
+    with pytest.raises(AttributeError, match="no attribute 'score'"):
+        model.score(W)
+    assert not model.__sklearn_tags__().input_tags.positive_only
+    with pytest.raises(InvalidParameter, match="solver must be auto, coordinate-descent"):
+        dcomp.NMF(2, solver="projected", verbose=0).fit(W)

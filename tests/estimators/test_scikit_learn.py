@@ -1,9 +1,9 @@
 """scikit-learn's own checks.
 
-Its checks feed fractional numbers, which are not counts: dcomp refuses them by design (an error
-names the cell). So the checks run twice: on the estimators as they are, with that refusal as the
-one explained failure, and on subclasses that round their input first, where everything else that
-the contract asks must pass.
+Its checks feed fractional numbers. Estimators with `fractional=True` pass all of them. Without it
+dcomp refuses such numbers by design (an error names the cell), so that the checks run twice more:
+on the estimators as they are, with that refusal as the one explained failure, and on subclasses
+that round their input first, where everything else that the contract asks must pass.
 """
 
 from __future__ import annotations
@@ -101,6 +101,19 @@ CONFORMING = [  # those that are not rounded take any numbers
 ]
 
 
+FRACTIONAL = [
+    dcomp.DCA(2, fractional=True, verbose=0, tol=1e-2),
+    dcomp.DCA(2, algorithm="map", fractional=True, verbose=0, tol=1e-2),
+    dcomp.LDA(2, fractional=True, verbose=0, max_iter=40, tol=1e-2),
+    dcomp.GaP(2, fractional=True, verbose=0, tol=1e-2),
+    dcomp.PLSA(2, fractional=True, verbose=0, tol=1e-2),
+    dcomp.PLSA(2, held_out=0.2, fractional=True, verbose=0),
+    dcomp.NMF(2, fractional=True, verbose=0, tol=1e-2),
+    dcomp.CTM(2, fractional=True, verbose=0, tol=1e-2),
+    dcomp.TreeDCA(2, 2, algorithm="mean-field", fractional=True, verbose=0, max_iter=10),
+]
+
+
 def named(thing):
     """An estimator by its class, a check by its function, for the tests' names."""
     return getattr(getattr(thing, "func", thing), "__name__", type(thing).__name__)
@@ -116,6 +129,15 @@ def named(thing):
 @pytest.mark.filterwarnings("ignore::dcomp.FlatTreeWarning")  # of tables without a structure
 def test_contract_on_whole_numbers(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", FRACTIONAL, ids=named)
+@pytest.mark.filterwarnings("ignore::dcomp.ConvergenceWarning")
+def test_contract_on_fractional_numbers(estimator):
+    """No exception is made."""
+    results = check_estimator(estimator, on_skip=None)
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    assert sum(result["status"] == "passed" for result in results) >= 40
 
 
 @pytest.mark.parametrize(

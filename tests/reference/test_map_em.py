@@ -277,3 +277,92 @@ def test_where_no_mode_exists():
         dcomp.LDA(2, algorithm="map", gamma="auto", verbose=0).fit(counts)
     with pytest.raises(UnsupportedCombination, match="CGP"):
         dcomp.DCA(2, model="CGP", algorithm="map", verbose=0).fit(counts)
+
+
+@pytest.mark.parametrize("key", ["DM", "GP"])
+@pytest.mark.parametrize("blocks", [None, [0] * 4 + [1] * 5])
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_more_m_steps_equal_numpy(key, blocks, n_parts):
+    """C04 3.5: scores are held while Θ is stepped again."""
+    counts, c, n = problem(5, blocks=blocks)
+    model = (
+        DirichletMultinomial.build(3, alpha=ALPHA, gamma=1.7)
+        if key == "DM"
+        else GammaPoisson.build(3, alpha=ALPHA, beta=BETA, gamma=1.7)
+    )
+    observed = Observations.build(counts)
+    prior, e, W = (
+        np.full(9, 1.7),
+        observed.total_exposure,
+        counts.to_scipy().toarray().astype(float),
+    )
+
+    def scores(c):
+        if key == "DM":
+            return reference.dirichlet_scores(c, ALPHA)
+        return reference.gamma_scores(c, ALPHA, BETA, e)
+
+    Theta = reference.loadings(n, prior, counts.features.blocks)
+    expected_c, expected_n = reference.allocate(W, scores(c), Theta)
+    for _ in range(2):
+        Theta = reference.loadings(expected_n, prior, counts.features.blocks)
+        _, expected_n = reference.allocate(W, scores(expected_c), Theta)
+    cut = Observations.build(counts.in_parts(n_parts))
+    algorithm = MapEM(dtype="float64", max_inner=1, inner_tol=0, loadings="map", m_steps=3)
+    state = State.whole(model, c, n, 0).cut(cut.parts)
+    state, _ = algorithm.step(cut, state, LocalExecutor(1))
+    np.testing.assert_allclose(state.n, expected_n, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        state.gathered(LocalExecutor(1)).c, expected_c, rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("key", ["DM", "GP"])
+@pytest.mark.parametrize("treatment", ["mean", "map"])
+def test_more_m_steps_climb_faster_and_never_fall(key, treatment):
+    counts, *_ = problem(6, n_docs=40, n_features=25)
+    model = (
+        DirichletMultinomial.build(4, alpha=1.1, gamma=1.2)
+        if key == "DM"
+        else GammaPoisson.build(4, alpha=1.1, beta=0.5, gamma=1.2)
+    )
+    ends = []
+    for m_steps in (1, 5):
+        algorithm = MapEM(loadings=treatment, dtype="float64", start="seeded", m_steps=m_steps)
+        path = fit(counts, model, algorithm, max_iter=25, tol=0).history["objective"]
+        assert (np.diff(path) > -1e-9 * abs(path[0])).all()
+        ends.append(path[-1])
+    assert ends[1] > ends[0]
+    with pytest.raises(InvalidParameter, match="m_steps must be at least 1; got 0"):
+        MapEM(m_steps=0)
+
+
+@pytest.mark.parametrize("exposure", [None, "total"])
+def test_a_scale_for_every_theme(exposure):
+    """C04 3.1: c_k = α_k/β_k is the mean of theme k. It is estimated from E[l | c], because the
+    joint mode of scores and scales does not exist (MODELS §7)."""
+    counts, c, n = problem(7)
+    counts, c = counts.rows(slice(1, None)), c[1:]
+    observed = Observations.build(counts, exposure)
+    model = GammaPoisson.build(3, alpha=1.1, beta=BETA, learn_beta=True)
+    state, _ = native_step(model, observed, c, n)
+    mean = ((1.1 + state.c) / (BETA + observed.total_exposure[:, None])).mean(axis=0)
+    np.testing.assert_allclose(state.model.scores.beta, 1.1 / mean, rtol=1e-9)
+
+    options = {"algorithm": "map", "exposure": exposure, "verbose": 0, "max_iter": 60}
+    fitted = dcomp.GaP(3, beta="learned", **options).fit(counts).fit_
+    scale = fitted.model.scores.alpha / fitted.model.scores.beta
+    assert len(set(scale.tolist())) == 3
+    expected = (1.1 + fitted.expected_counts) / (
+        fitted.model.scores.beta + observed.total_exposure[:, None]
+    )
+    np.testing.assert_allclose(scale, expected.mean(axis=0), rtol=0.05)
+    one = dcomp.GaP(3, **options).fit(counts).fit_.model.scores
+    assert len(set(one.beta.tolist())) == 1
+
+
+def test_a_learned_scale_where_there_is_none():
+    X = [[3, 1], [0, 4]]
+    with pytest.raises(InvalidParameter, match="beta='learned' needs a prior of the scores"):
+        dcomp.DCA(2, model="GP", algorithm="ml", beta="learned", gamma=1.0, verbose=0).fit(X)
+    assert dcomp.GaP(2, beta="learned", verbose=0).fit(X).fit_.model.scores.learn_beta

@@ -1,4 +1,7 @@
 // Counts as the kernels see them: documents in CSR, and an index by feature for the statistics.
+//
+// Counts are whole numbers, or fractional ones, which only what takes expectations can use. Such a
+// kernel is a template over the type of a number and asks once per task which of the two there is.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +12,13 @@ namespace dcomp {
 struct CsrView {
   const std::int64_t* indptr = nullptr;  // (I + 1)
   const std::int32_t* indices = nullptr;
-  const std::int32_t* data = nullptr;
+  const std::int32_t* data = nullptr;  // null where counts are fractional
   std::int64_t n_docs = 0;
   std::int64_t n_features = 0;
   // The number of the first document in the whole corpus, of which these may be a part: what is
   // random for a document is named by `first + i`, so that a cut changes nothing.
   std::int64_t first = 0;
+  const double* weight = nullptr;  // in the place of `data` where counts are fractional
 
   [[gnu::always_inline]] std::int64_t size(std::int64_t i) const {
     return indptr[i + 1] - indptr[i];

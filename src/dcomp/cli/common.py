@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,13 +94,16 @@ class Source:
     min_count: int = 1
     min_docs: int = 1
     blocks: Path | None = None
+    fractional: bool = False
 
     def read(self) -> Counts:
         """The counts; blocks are given before rare features are left out."""
         from dcomp.io import read
         from dcomp.io.files import text_lines
 
-        options = {} if self.vocab is None else {"vocab": self.vocab}
+        options: dict[str, Any] = {} if self.vocab is None else {"vocab": self.vocab}
+        if self.fractional:
+            options["fractional"] = True
         counts = read(self.path, format=self.format, **options)
         if self.blocks is not None:
             counts = counts.with_blocks([line.strip() for _, line in text_lines(self.blocks)])
@@ -109,15 +112,29 @@ class Source:
         return counts
 
 
+def _as_fitted(source: Source, fit: Fit) -> Source:
+    """The source read as that of a fit was: fractional where its counts were, and the format can
+    say such numbers."""
+    from dcomp.io.read import FORMATS, guess_format
+
+    if not fit.provenance.fractional or not source.path.exists():
+        return source
+    format = source.format or guess_format(source.path)
+    can = format in FORMATS and "fractional" in FORMATS[format].options
+    return replace(source, fractional=can)
+
+
 def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
-    counts = source.read()
+    from dcomp.data.counts import amount
+
+    counts = _as_fitted(source, fit).read()
     tokens = counts.n_tokens
     counts, dropped = counts.aligned_to(fit.features)
     if dropped and not quiet:
         share = 100 * dropped / tokens
         say(
-            f"note: {dropped:,} of {tokens:,} tokens ({share:.1f} %) are dropped: "
+            f"note: {amount(dropped)} of {amount(tokens)} tokens ({share:.1f} %) are dropped: "
             "the fit does not know their features"
         )
     return counts, dropped

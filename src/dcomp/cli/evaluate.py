@@ -108,6 +108,8 @@ def _score(fitted: Fit, counts: Counts, options: dict[str, Any], **common: Any) 
 
 
 def _lines(score: HeldOut, bound: float | None, options: dict[str, Any]) -> list[str]:
+    from dcomp.data.counts import amount
+
     how = f"document completion, {options.get('fraction', 0):g} of the tokens seen"
     if "particles" in options:
         how = f"left to right, {options['particles']} particles"
@@ -116,7 +118,7 @@ def _lines(score: HeldOut, bound: float | None, options: dict[str, Any]) -> list
         f"perplexity      {score.perplexity:.{digits}f} "
         f"{_error(score.perplexity_error, digits)} ({how})",
         f"log-likelihood  {score.log_likelihood:.4f} {_error(score.standard_error, 4)} per token",
-        f"predicted       {score.n_tokens:,} tokens of {score.n_docs:,} documents",
+        f"predicted       {amount(score.n_tokens)} tokens of {score.n_docs:,} documents",
     ]
     noise = getattr(score, "monte_carlo_error", None)
     if noise is not None:

@@ -70,11 +70,11 @@ def print_tree(out: Console, fit: Fit, n: int) -> None:
 def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     """What was fitted, how it ended, and the priors."""
     empty = fit.provenance.n_empty_docs
-    tokens = max(counts.n_tokens, 1)
+    tokens = counts.n_tokens or 1
     seconds = float(fit.history["seconds"].sum())
     lines = [
         f"{counts.n_docs:,} documents{f' ({empty:,} empty)' if empty else ''}, "
-        f"{counts.n_features:,} features, {counts.n_tokens:,} tokens",
+        f"{counts.n_features:,} features, {counts.in_words}",
         f"{fit.model.key}, {n_components(fit)}, {fit.algorithm.name}: "
         f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
         _objective(fit, tokens),

@@ -98,7 +98,7 @@ def transform(
     else:
         folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
         values = folded.c if counts or rounded else folded.scores
-    _write(target, documents, whole(values, documents.doc_totals) if rounded else values)
+    _write(target, documents, whole(values, np.rint(documents.doc_totals)) if rounded else values)
 
 
 def _samples(fitted: Fit, method: str | None, seed: int | None) -> bool:

@@ -93,7 +93,8 @@ def _longest(spellings: list[str]) -> str:
 def _with_value(flag: str) -> Any:
     def spelt(found: re.Match[str]) -> str:
         value = found["quoted"] or found["plain"]
-        return f"{flag} {value}" if value else flag
+        is_switch = value == "True"  # which a flag says by being there
+        return f"{flag} {value}" if value and not is_switch else flag
 
     return spelt
 

@@ -1,6 +1,7 @@
 """From any two-dimensional table to canonical compressed rows, checked, with few copies.
 
-Canonical: within a row the columns ascend, none repeats, and every stored count is at least 1.
+Canonical: within a row the columns ascend, none repeats, and every stored count is positive. Counts
+are whole numbers in int32, or fractional ones in float64 where that was asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from scipy import sparse
 
 from dcomp.errors import InvalidCounts
 
-LIMIT = 2**31 - 1
+LIMIT = 2**31 - 1  # of fractional counts, too: sums over features stay finite in float32
+TAKES_ANY = "fractional=True takes numbers that are not whole"
 _CHUNK = 1 << 18  # bounds the temporaries that checking needs, whatever the number of entries
 
 
@@ -64,7 +66,7 @@ def _dense(table: Any) -> NDArray[Any]:
         ) from None
 
 
-def canonical_rows(table: Any, cell: Callable[[int, int], str]) -> Rows:
+def canonical_rows(table: Any, cell: Callable[[int, int], str], fractional: bool = False) -> Rows:
     """Make canonical rows of a table from `as_table`; `cell(i, j)` words a place in an error.
 
     >>> canonical_rows(np.array([[0, 2.0], [1.0, 0]]), "{} {}".format).data
@@ -79,11 +81,34 @@ def canonical_rows(table: Any, cell: Callable[[int, int], str]) -> Rows:
         row = int(np.searchsorted(indptr, position, side="right")) - 1
         return cell(row, int(indices[position]))
 
-    data = whole_numbers(values, where)
+    data = counted(values, where, fractional)
     rows = Rows(indptr, indices.astype(np.int32, copy=False), data)
     if data.size and data.min() == 0:
         rows = without_zeros(rows)
     return rows._replace(indptr=rows.indptr.astype(np.int64, copy=False))
+
+
+def counted(values: NDArray[Any], where: Callable[[int], str], fractional: bool) -> NDArray[Any]:
+    """Give the values as counts, whole ones or fractional ones; refuse the first that is none.
+
+    >>> counted(np.array([0.5, 2]), "row {}".format, fractional=True)
+    array([0.5, 2. ])
+    """
+    return any_numbers(values, where) if fractional else whole_numbers(values, where)
+
+
+def any_numbers(values: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+    """Give the values as float64; refuse the first that is negative, infinite or no number.
+
+    >>> any_numbers(np.array([0.5, -0.5]), "row {}".format)
+    Traceback (most recent call last):
+    dcomp.errors.InvalidCounts: counts must be non-negative numbers; found -0.5 at row 1
+    """
+    if values.dtype.kind not in "biuf":
+        raise InvalidCounts(f"counts must be numbers; found values of type {values.dtype}")
+    if values.size and not (values.min() >= 0 and values.max() <= LIMIT):  # false for NaN, too
+        _refuse_first(values, where, fractional=True)
+    return values.astype(np.float64, copy=False)
 
 
 def whole_numbers(values: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.int32]:
@@ -91,7 +116,8 @@ def whole_numbers(values: NDArray[Any], where: Callable[[int], str]) -> NDArray[
 
     >>> whole_numbers(np.array([1.0, 2.5]), "row {}".format)
     Traceback (most recent call last):
-    dcomp.errors.InvalidCounts: counts must be non-negative whole numbers; found 2.5 at row 1
+    dcomp.errors.InvalidCounts: counts must be non-negative whole numbers; found 2.5 at row 1 \
+(fractional=True takes numbers that are not whole)
     """
     if values.dtype.kind not in "biuf":
         raise InvalidCounts(f"counts must be whole numbers; found values of type {values.dtype}")
@@ -109,21 +135,26 @@ def whole_numbers(values: NDArray[Any], where: Callable[[int], str]) -> NDArray[
     return whole
 
 
-def _refuse_first(values: NDArray[Any], where: Callable[[int], str]) -> NoReturn:
+def _refuse_first(
+    values: NDArray[Any], where: Callable[[int], str], fractional: bool = False
+) -> NoReturn:
     for start in range(0, values.size, _CHUNK):
         part = values[start : start + _CHUNK]
         # Written so that NaN, which compares false with everything, counts as bad.
         good = (part >= 0) & (part <= LIMIT)
-        if part.dtype.kind == "f":
+        if part.dtype.kind == "f" and not fractional:
             good &= np.floor(part) == part
         if not good.all():
             position = start + int(np.argmin(good))
             break
     value = values[position]
     too_large = np.isfinite(value) and value > LIMIT
-    rule = f"at most {LIMIT}" if too_large else "non-negative whole numbers"
+    kind = "non-negative numbers" if fractional else "non-negative whole numbers"
+    rule = f"at most {LIMIT}" if too_large else kind
     shown = f"{value:.15g}" if values.dtype.kind == "f" else str(value)
-    raise InvalidCounts(f"counts must be {rule}; found {shown} at {where(position)}")
+    would_do = not fractional and 0 < value <= LIMIT
+    hint = f" ({TAKES_ANY})" if would_do else ""
+    raise InvalidCounts(f"counts must be {rule}; found {shown} at {where(position)}{hint}")
 
 
 def rows_ascend(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:

@@ -18,8 +18,12 @@ def as_counts(
     feature_names: Iterable[object] | None = None,
     doc_ids: Iterable[object] | None = None,
     blocks: Iterable[Hashable] | ArrayLike | None = None,
+    fractional: bool = False,
 ) -> Counts:
     """Make counts of whatever holds them: Counts, a frame, a matrix, an array, lists of tokens.
+
+    `fractional`: whether a frame, a matrix or an array may hold numbers that are not whole. Counts
+    stay as they are.
 
     >>> as_counts([["a", "b"], ["b"]]).shape
     (2, 2)
@@ -29,7 +33,9 @@ def as_counts(
             raise InvalidParameter("feature_names, doc_ids and blocks have no effect on Counts")
         return X
     if frames.is_frame(X):
-        return Counts.from_frame(X, feature_names=feature_names, doc_ids=doc_ids, blocks=blocks)
+        return Counts.from_frame(
+            X, feature_names=feature_names, doc_ids=doc_ids, blocks=blocks, fractional=fractional
+        )
     if _holds_tokens(X):
         if not (feature_names is None and blocks is None):
             raise InvalidParameter(
@@ -37,7 +43,9 @@ def as_counts(
                 "use Counts.from_tokens with vocabulary"
             )
         return Counts.from_tokens(X, doc_ids=doc_ids)
-    return Counts.from_matrix(X, feature_names=feature_names, doc_ids=doc_ids, blocks=blocks)
+    return Counts.from_matrix(
+        X, feature_names=feature_names, doc_ids=doc_ids, blocks=blocks, fractional=fractional
+    )
 
 
 def _holds_tokens(X: Any) -> bool:

@@ -16,7 +16,14 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from dcomp.data import frames, longform
-from dcomp.data.canonical import Rows, as_table, canonical_rows, compressed, rows_ascend
+from dcomp.data.canonical import (
+    LIMIT,
+    Rows,
+    as_table,
+    canonical_rows,
+    compressed,
+    rows_ascend,
+)
 from dcomp.data.features import FeatureSpace, frozen_array
 from dcomp.data.sequences import Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
@@ -37,6 +44,10 @@ class Counts:
     along with documents and features that are selected, moved or renamed; what splits documents
     leaves it behind. Equality and fingerprint are of the bag alone, which is all that a model sees.
 
+    Counts are whole numbers unless they were made with `fractional=True`: then they are float64,
+    and go where expectations are taken (mean field, map, ml, laplace, `transform`, bounds,
+    completion), not where tokens are drawn one by one. What is called tokens is then their sum.
+
     A corpus is a sequence of parts, runs of documents that are worked on apart: one, unless it was
     cut by `in_parts`.
 
@@ -47,7 +58,7 @@ class Counts:
 
     indptr: NDArray[np.int64]  # (I + 1,)
     indices: NDArray[np.int32]  # (nnz,)
-    data: NDArray[np.int32]  # (nnz,)
+    data: NDArray[Any]  # (nnz,): int32, or float64 where counts are fractional
     features: FeatureSpace
     doc_ids: tuple[str, ...] | None = None
     sequences: Sequences | None = None  # the reading order, where there is one
@@ -56,7 +67,8 @@ class Counts:
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
         object.__setattr__(self, "indices", frozen_array(self.indices, np.int32))
-        object.__setattr__(self, "data", frozen_array(self.data, np.int32))
+        kind = np.float64 if self.data.dtype.kind == "f" else np.int32
+        object.__setattr__(self, "data", frozen_array(self.data, kind))
         if self.n_docs < 1 or self.n_features < 1:
             raise InvalidCounts(
                 "counts must have at least one document and one feature; "
@@ -84,7 +96,8 @@ class Counts:
         if not data.size:
             return True
         in_range = indices.min() >= 0 and indices.max() < self.n_features and data.min() > 0
-        return bool(in_range) and rows_ascend(indptr, indices)
+        # Written so that NaN, of which nothing is true, is refused.
+        return bool(in_range) and bool(data.max() <= LIMIT) and rows_ascend(indptr, indices)
 
     @classmethod
     def from_matrix(
@@ -94,10 +107,12 @@ class Counts:
         feature_names: Iterable[object] | None = None,
         doc_ids: Iterable[object] | None = None,
         blocks: Iterable[Hashable] | ArrayLike | None = None,
+        fractional: bool = False,
     ) -> Counts:
         """Take counts from a scipy sparse matrix of any format, or from any dense table.
 
         Repeated entries of a sparse matrix are summed. Whole numbers stored as floats are counts.
+        With `fractional`, counts need not be whole (dosages, corrected counts, tf-idf).
 
         >>> Counts.from_matrix(sparse.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(1, 2))).data
         array([2], dtype=int32)
@@ -105,6 +120,8 @@ class Counts:
         Traceback (most recent call last):
         dcomp.errors.InvalidCounts: counts must be non-negative whole numbers; \
 found -1 at document 'd17', feature 'the'
+        >>> Counts.from_matrix([[0.5, 1]], fractional=True).doc_totals
+        array([1.5])
         """
         table = as_table(X)
         features = FeatureSpace.build(table.shape[1], feature_names, blocks)
@@ -115,7 +132,7 @@ found -1 at document 'd17', feature 'the'
             feature = features.name(j)
             return f"{document}, {feature if features.names is None else f'feature {feature!r}'}"
 
-        return cls(*canonical_rows(table, cell), features, ids)
+        return cls(*canonical_rows(table, cell, fractional), features, ids)
 
     @classmethod
     def from_frame(
@@ -125,10 +142,12 @@ found -1 at document 'd17', feature 'the'
         feature_names: Iterable[object] | None = None,
         doc_ids: Iterable[object] | None = None,
         blocks: Iterable[Hashable] | ArrayLike | None = None,
+        fractional: bool = False,
     ) -> Counts:
         """Take counts from a pandas or polars frame: a row per document, a column per feature.
 
         Columns name the features. A pandas index names the documents, unless it is the default.
+        `fractional`: whether counts need not be whole.
 
         >>> import pandas
         >>> frame = pandas.DataFrame({"cat": [1, 0], "dog": [2, 5]}, index=["d1", "d2"])
@@ -141,6 +160,7 @@ found -1 at document 'd17', feature 'the'
             feature_names=names if feature_names is None else feature_names,
             doc_ids=ids if doc_ids is None else doc_ids,
             blocks=blocks,
+            fractional=fractional,
         )
 
     @classmethod
@@ -151,12 +171,14 @@ found -1 at document 'd17', feature 'the'
         counts: ArrayLike | None = None,
         *,
         blocks: Iterable[Hashable] | None = None,
+        fractional: bool = False,
     ) -> Counts:
         """Take counts in long form: one (document, feature, count) per row, or a frame of those.
 
         Repeated pairs are summed; without `counts` every row counts once. Documents come in the
         order of first appearance, and so do features, unless they are strings: then sorted.
         With `blocks`, one per row, a feature is identified by its block and its name.
+        `fractional`: whether counts need not be whole.
 
         >>> table = Counts.from_table(["d1", "d2", "d1"], ["b", "a", "b"], [1, 4, 2])
         >>> table.features.names, table.to_scipy().toarray().tolist()
@@ -168,8 +190,8 @@ found -1 at document 'd17', feature 'the'
             documents, features, counts = _long_columns(documents)
         if features is None:
             raise InvalidParameter("features must be given, one per row")
-        long = longform.from_columns(documents, features, counts, blocks)
-        return cls._from_long(long)
+        long = longform.from_columns(documents, features, counts, blocks, fractional)
+        return cls._from_long(long, fractional)
 
     @classmethod
     def from_tokens(
@@ -214,9 +236,13 @@ found -1 at document 'd17', feature 'the'
         return cls._from_long(long)
 
     @classmethod
-    def _from_long(cls, long: longform.LongForm) -> Counts:
+    def _from_long(cls, long: longform.LongForm, fractional: bool = False) -> Counts:
         counts = cls.from_matrix(
-            long.matrix, feature_names=long.feature_names, doc_ids=long.doc_ids, blocks=long.blocks
+            long.matrix,
+            feature_names=long.feature_names,
+            doc_ids=long.doc_ids,
+            blocks=long.blocks,
+            fractional=fractional,
         )
         return counts if long.sequences is None else replace(counts, sequences=long.sequences)
 
@@ -257,22 +283,37 @@ found -1 at document 'd17', feature 'the'
         return int(self.data.size)
 
     @property
+    def is_fractional(self) -> bool:
+        """Whether counts need not be whole, as they were made: data and totals are then float64.
+
+        >>> Counts.from_matrix([[1, 2]], fractional=True).is_fractional
+        True
+        """
+        return bool(self.data.dtype == np.float64)
+
+    @property
+    def _sums(self) -> type[np.generic]:
+        """What sums of counts are."""
+        return np.float64 if self.is_fractional else np.int64
+
+    @property
     def n_tokens(self) -> int:
-        """The sum of all counts.
+        """The sum of all counts; a float where they are fractional.
 
         >>> Counts.from_matrix([[1, 2]]).n_tokens
         3
         """
-        return int(self.data.sum(dtype=np.int64))
+        total: Any = self.data.sum(dtype=self._sums)
+        return total.item()  # type: ignore[no-any-return]
 
     @property
     def doc_totals(self) -> NDArray[np.int64]:
-        """The sum of each row, (I,).
+        """The sum of each row, (I,); float64 where counts are fractional, as all totals then are.
 
         >>> Counts.from_matrix([[1, 2], [0, 0]]).doc_totals
         array([3, 0])
         """
-        totals: NDArray[np.int64] = self._row_sums(self.data, np.int64)
+        totals: NDArray[np.int64] = self._row_sums(self.data, self._sums)
         return totals
 
     @property
@@ -282,12 +323,12 @@ found -1 at document 'd17', feature 'the'
         >>> Counts.from_matrix([[1, 2], [0, 3]]).feature_totals
         array([1, 5])
         """
-        totals = np.zeros(self.n_features, np.int64)
+        totals: NDArray[Any] = np.zeros(self.n_features, self._sums)
         for start in range(0, self.nnz, _CHUNK):
             part = slice(start, start + _CHUNK)
             # Sums of a chunk are below 2^53, hence exact in the float64 that bincount adds in.
             sums = np.bincount(self.indices[part], self.data[part], self.n_features)
-            totals += sums.astype(np.int64)
+            totals += sums.astype(self._sums)
         return totals
 
     @property
@@ -312,7 +353,8 @@ found -1 at document 'd17', feature 'the'
         cell = np.repeat(np.arange(self.n_docs) * G, np.diff(self.indptr))
         cell += self.features.blocks[self.indices]
         totals = np.bincount(cell, self.data, self.n_docs * G)
-        return totals.astype(np.int64).reshape(self.n_docs, G)
+        of_blocks: NDArray[Any] = totals.astype(self._sums).reshape(self.n_docs, G)
+        return of_blocks
 
     def _row_sums(self, values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
         sums = np.zeros(self.n_docs, dtype)
@@ -353,7 +395,8 @@ found -1 at document 'd17', feature 'the'
         return self if self.sequences is None else replace(self, sequences=None)
 
     def to_scipy(self) -> sparse.csr_array:
-        """Give the counts as a scipy array of int32 that shares these read-only buffers.
+        """Give the counts as a scipy array that shares these read-only buffers: of int32, or of
+        float64 where they are fractional.
 
         >>> Counts.from_matrix([[1, 0]]).to_scipy().toarray().tolist()
         [[1, 0]]
@@ -515,7 +558,8 @@ found -1 at document 'd17', feature 'the'
     def log_combinatoric(self) -> NDArray[np.float64]:
         """Give each document's ln of the number of its orderings, (I,): BJ06 III.A.
 
-        It is the sum over blocks g of ln L_ig! less the sum over features of ln w_ij!.
+        It is the sum over blocks g of ln L_ig! less the sum over features of ln w_ij!; ln Γ(x + 1)
+        stands for ln x! where counts are fractional, and goes on from the whole numbers smoothly.
 
         >>> Counts.from_matrix([[2, 1]]).log_combinatoric().round(6)  # ln 3
         array([1.098612])
@@ -531,7 +575,8 @@ found -1 at document 'd17', feature 'the'
         64
         """
         digest = hashlib.sha256(repr(self.shape).encode())
-        for values, dtype in ((self.indptr, "<i8"), (self.indices, "<i4"), (self.data, "<i4")):
+        kind = "<f8" if self.is_fractional else "<i4"
+        for values, dtype in ((self.indptr, "<i8"), (self.indices, "<i4"), (self.data, kind)):
             digest.update(values.astype(dtype, copy=False).data)
         digest.update(json.dumps([self.features.names, self.features.block_names]).encode())
         digest.update(self.features.blocks.astype("<i4", copy=False).data)
@@ -543,6 +588,7 @@ found -1 at document 'd17', feature 'the'
         return (
             self.features == other.features
             and self.doc_ids == other.doc_ids
+            and self.data.dtype == other.data.dtype
             and np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
             and np.array_equal(self.data, other.data)
@@ -553,14 +599,36 @@ found -1 at document 'd17', feature 'the'
         parts = (self.indptr, self.indices, self.data)
         return Counts, (*parts, self.features, self.doc_ids, self.sequences, self.firsts)
 
+    @property
+    def in_words(self) -> str:
+        """The sum of all counts in words.
+
+        >>> Counts.from_matrix([[1200]]).in_words
+        '1,200 tokens'
+        >>> Counts.from_matrix([[0.5]], fractional=True).in_words
+        'fractional counts of 0.5 in all'
+        """
+        if self.is_fractional:
+            return f"fractional counts of {amount(self.n_tokens)} in all"
+        return f"{amount(self.n_tokens)} tokens"
+
     def __repr__(self) -> str:
         share = 100 * self.nnz / (self.n_docs * self.n_features)
         shown = "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
         cut = "" if len(self.firsts) == 1 else f", in {len(self.firsts):,} parts"
         return (
             f"Counts({self.n_docs:,} documents \N{MULTIPLICATION SIGN} "
-            f"{self.n_features:,} features, {self.n_tokens:,} tokens, {shown} % non-zero{cut})"
+            f"{self.n_features:,} features, {self.in_words}, {shown} % non-zero{cut})"
         )
+
+
+def amount(tokens: float) -> str:
+    """A sum of counts for people: whole ones to the last, fractional ones to a tenth.
+
+    >>> amount(1200), amount(1200.25)
+    ('1,200', '1,200.2')
+    """
+    return f"{tokens:,}" if isinstance(tokens, int) else f"{tokens:,.1f}"
 
 
 def cuts(firsts: Sequence[int], n_docs: int) -> bool:

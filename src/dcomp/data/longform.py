@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from dcomp.data.canonical import LIMIT, Rows, compressed, whole_numbers
+from dcomp.data.canonical import LIMIT, Rows, compressed, counted
 from dcomp.data.sequences import Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
 
@@ -35,6 +35,7 @@ def from_columns(
     features: Iterable[Any],
     counts: ArrayLike | None,
     blocks: Iterable[Hashable] | None,
+    fractional: bool = False,
 ) -> LongForm:
     """Number documents by first appearance; sort features by block and, if strings, by name.
 
@@ -56,7 +57,7 @@ def from_columns(
     values = np.ones(rows.size, np.int32) if counts is None else np.asarray(counts)
     if values.ndim != 1 or values.size != rows.size:
         _refuse_lengths(rows.size, columns.size, values.size)
-    values = whole_numbers(values, where)
+    values = counted(values, where, fractional)
     matrix = sparse.coo_array((values, (rows, columns)), shape=(len(ids), len(keys)))
     names = [str(key if blocks is None else key[1]) for key in keys]
     of_block = None if blocks is None else [key[0] for key in keys]

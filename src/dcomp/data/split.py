@@ -31,6 +31,9 @@ def halves(
     apart by their order. `keys` are the names of the documents (`document_keys`), where these are a
     part of a larger corpus.
 
+    Fractional counts are split by shares: of w the first part has w·B, B ~ Beta(f w, (1 − f) w),
+    which has the mean of a binomial and w/(w + 1) of its variance.
+
     >>> first, second = halves(Counts.from_matrix([[40, 2]]), fraction=0.5, seed=1)
     >>> first.n_tokens + second.n_tokens
     42
@@ -39,8 +42,9 @@ def halves(
         raise InvalidParameter(f"fraction must be between 0 and 1; found {fraction!r}")
     corpus = _corpus(counts)
     keys = document_keys(counts) if keys is None else keys
-    first = np.empty(counts.nnz, np.int32)
-    _core.split_tokens(corpus, keys, fraction, _checked(seed), first, 1)
+    first = np.empty_like(counts.data)
+    split: Any = _core.split_weights if counts.is_fractional else _core.split_tokens
+    split(corpus, keys, fraction, _checked(seed), first, 1)
     return _with_data(counts, first), _with_data(counts, counts.data - first)
 
 
@@ -69,7 +73,7 @@ def _corpus(counts: Counts) -> _core.Corpus:
     return _core.Corpus(counts.indptr, counts.indices, counts.data, counts.n_features)
 
 
-def _with_data(counts: Counts, data: NDArray[np.int32]) -> Counts:
+def _with_data(counts: Counts, data: NDArray[Any]) -> Counts:
     rows = without_zeros(Rows(counts.indptr, counts.indices, data))
     return Counts(*rows, counts.features, counts.doc_ids, firsts=counts.firsts)
 

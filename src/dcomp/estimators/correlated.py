@@ -38,10 +38,10 @@ class CTM(DCA):
     gamma : prior of the loadings: a number, J numbers, or "empirical".
     loadings : treatment of Θ: "mean", "map" or "vb"; None for the default, "vb".
     learn_loadings : whether Θ is learned along; False holds it as it is at the start.
-    start : where the components begin: "collapsed-gibbs" (the default) or "mean-field", in a short
-        fit of LDA by these; "seeded", in single documents.
-    blocks, max_iter, tol, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in
-        DCA.
+    start : where the components begin: "collapsed-gibbs" (the default) or "mean-field" (that of
+        fractional counts), in a short fit of LDA by these; "seeded", in single documents.
+    blocks, fractional, max_iter, tol, n_chains, n_jobs, random_state, warm_start, callbacks,
+    verbose : as in DCA.
 
     Attributes
     ----------
@@ -66,6 +66,7 @@ class CTM(DCA):
         learn_loadings: bool = True,
         start: str | None = None,
         blocks: Any = None,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         n_chains: int = 1,
@@ -82,6 +83,7 @@ class CTM(DCA):
             loadings=loadings,
             start=start,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             n_chains=n_chains,

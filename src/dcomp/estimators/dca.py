@@ -43,8 +43,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         object.
     alpha : all but LN and TM: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
         numbers.
-    beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths), a
-        number, or K numbers.
+    beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths),
+        "learned" (by map too: C04's scale of each theme, c_k = α_k/β_k), a number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
     gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
         features, learned by the samplers).
@@ -52,18 +52,23 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
+    fractional : whether counts need not be whole (dosages, corrected counts, tf-idf); not for the
+        samplers. X may also be Counts that were made so, whatever this says.
     max_iter, tol : sweeps at most (1000, of a sampler 200); mean field, map and ml stop when less
         than tol nats per document are left to gain (docs/algorithms/ascent.md), samplers run all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
     start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; mean
         field, map and ml: "seeded" by documents, "spectral", or "auto" (the default): spectral
-        unless most counts are 0; laplace: "collapsed-gibbs" (the default), "mean-field", "seeded".
+        unless most counts are 0; laplace: "collapsed-gibbs", "mean-field", "seeded", or "auto" (the
+        default): the first, of fractional counts the second.
     anneal : samplers: first sweeps with priors that begin stronger, 0 unless given; "auto" for four
         fifths of burn_in.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
     draws_of : what a draw holds beside the priors: "scores", "loadings", "assignments" (of every
         token; collapsed-gibbs only).
     draw_budget : memory that the draws may take, such as "2 GiB"; None for no limit.
+    trace_words : samplers: log p(w | V, Θ) of each sweep as BJ06 figure 7 records it, with Θ at its
+        "mean", "drawn" or "both": columns words_mean, words_drawn of `history_`.
     n_chains : runs from different starts; the best is kept, all their traces in `fit_.chains`.
     n_jobs : threads; None for all cores. The answer does not depend on it.
     random_state : seed, NumPy generator, or None.
@@ -100,6 +105,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         burn_in: int | None = None,
@@ -108,6 +114,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -125,6 +132,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.loadings = loadings
         self.blocks = blocks
         self.exposure = exposure
+        self.fractional = fractional
         self.max_iter = max_iter
         self.tol = tol
         self.burn_in = burn_in
@@ -133,6 +141,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_draws = n_draws
         self.draws_of = draws_of
         self.draw_budget = draw_budget
+        self.trace_words = trace_words
         self.n_chains = n_chains
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -241,15 +250,23 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 if counts.features.names is not None:
                     self.feature_names_in_ = np.array(counts.features.names, dtype=object)
             return counts if self.blocks is None or not reset else counts.with_blocks(self.blocks)
+        # Other kinds of sparse tables become the first: scikit-learn cannot look for NaN in them.
+        kinds = ("csr", "csc", "coo", "bsr")
         table = validate_data(
-            self, X, accept_sparse=True, dtype="numeric", reset=reset, accept_large_sparse=True
+            self, X, accept_sparse=kinds, dtype="numeric", reset=reset, accept_large_sparse=True
         )
         names = getattr(self, "feature_names_in_", None)
         blocks = self.blocks if reset else self.fit_.features.block_ids
         ids = getattr(X, "index", None)
         ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
         try:
-            return Counts.from_matrix(table, feature_names=names, doc_ids=ids, blocks=blocks)
+            return Counts.from_matrix(
+                table,
+                feature_names=names,
+                doc_ids=ids,
+                blocks=blocks,
+                fractional=self.fractional,
+            )
         except InvalidCounts as error:
             if "found -" not in str(error):
                 raise
@@ -286,6 +303,7 @@ class LDA(DCA):
         gamma: Any = 0.05,
         loadings: str | None = None,
         blocks: Any = None,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         burn_in: int | None = None,
@@ -294,6 +312,7 @@ class LDA(DCA):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -309,6 +328,7 @@ class LDA(DCA):
             gamma=gamma,
             loadings=loadings,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
@@ -317,6 +337,7 @@ class LDA(DCA):
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,
+            trace_words=trace_words,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -329,7 +350,9 @@ class LDA(DCA):
 class GaP(DCA):
     """Gamma-Poisson: l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j); BJ06 (2), (13)–(16).
 
-    DCA with model "GP" and text's own prior for the loadings, γ = 0.05.
+    DCA with model "GP" and text's own prior for the loadings, γ = 0.05. With `algorithm="map"` it
+    is C04's: shapes a = α at 1.1 (3.6), and with `beta="learned"` a scale c_k = α_k/β_k for each
+    theme (3.1), whose mean score it is; `exposure="total"` makes scores shares of a document.
 
     >>> GaP(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).components_.shape
     (2, 3)
@@ -348,6 +371,7 @@ class GaP(DCA):
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         burn_in: int | None = None,
@@ -356,6 +380,7 @@ class GaP(DCA):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -373,6 +398,7 @@ class GaP(DCA):
             loadings=loadings,
             blocks=blocks,
             exposure=exposure,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
@@ -381,6 +407,7 @@ class GaP(DCA):
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,
+            trace_words=trace_words,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,

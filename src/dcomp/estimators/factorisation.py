@@ -18,7 +18,12 @@ from dcomp.estimators.dca import DCA
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut
 from dcomp.inference.base import Climber
-from dcomp.inference.least_squares import Factors, factorise, scores_given
+from dcomp.inference.least_squares import (
+    Factors,
+    factorise,
+    scores_given,
+    signed_scores_given,
+)
 from dcomp.inference.run import Callback
 from dcomp.result import TopFeatures, Trace
 from dcomp.result.fitting import chain_seeds
@@ -38,6 +43,7 @@ class PLSA(DCA):
     ----------
     n_components : K, the number of components.
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
+    fractional : as in DCA.
     held_out : the share of every document's tokens that tempered EM holds out, such as 0.1, to say
         when to stop; 0 for plain EM, which fits the training documents as well as it can.
     max_inner : updates of a document's scores per sweep.
@@ -58,6 +64,7 @@ class PLSA(DCA):
         blocks: Any = None,
         held_out: float = 0.0,
         max_inner: int = 3,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         n_chains: int = 1,
@@ -72,6 +79,7 @@ class PLSA(DCA):
             alpha=1.0,
             gamma=1.0,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             n_chains=n_chains,
@@ -100,12 +108,12 @@ class PLSA(DCA):
 LOSSES = ("kullback-leibler", "squared")
 _SOLVERS = {
     "kullback-leibler": ("coordinate-descent", "multiplicative"),
-    "squared": ("coordinate-descent", "projected"),
+    "squared": ("coordinate-descent", "projected", "signed"),
 }
 
 
 def _has_likelihood(model: NMF) -> bool:
-    if model.loss == "squared":
+    if model._is_squared:
         raise AttributeError(
             "the squared loss is no likelihood and has no held-out score; use "
             "loss='kullback-leibler'"
@@ -122,11 +130,15 @@ class NMF(DCA):
 
     loss "kullback-leibler": Σ x log(x/y) − x + y, y = L Θᵀ, which is the likelihood of Poisson
     counts: DCA with model "GP" without priors (α = 1, β = 0, γ = 1), with everything that a Fit
-    offers. X must hold counts. loss "squared": ½ Σ (x − y)², for any numbers of at least 0, such as
-    weighted counts; it is no likelihood, so there is no `fit_` and no held-out score.
+    offers. X must hold counts, or with `fractional` any numbers of at least 0. loss "squared":
+    ½ Σ (x − y)², for any numbers of at least 0, such as weighted counts; it is no likelihood, so
+    there is no `fit_` and no held-out score.
 
     `fit_transform` and `transform` give L with `L @ components_` ≈ X; rows of `components_` sum to
-    1, and `dcomp.models.equivalence.probabilities` makes shares of L (B18 (2.10)).
+    1, and `dcomp.models.equivalence.probabilities` makes shares of L (B18 (2.10)). With
+    `exposure="total"` L is divided by each document's length: `L @ components_` ≈ shares of
+    features, the no-prior normalised fit of C04 3.1. With `solver="signed"` numbers may be
+    negative, and nothing is normalised: B18 A.1.
 
     Parameters
     ----------
@@ -134,7 +146,11 @@ class NMF(DCA):
     loss : "kullback-leibler" or "squared".
     solver : "auto" or "coordinate-descent", which is fast and never raises the loss;
         "multiplicative" (Lee and Seung, for Kullback-Leibler), "projected" (alternating solves with
-        negative numbers set to 0, B18 A.2, for squared; the best sweep is kept).
+        negative numbers set to 0, B18 A.2, for squared; the best sweep is kept), "signed" (the
+        same solves as they are, (2.3) and (2.4) of B18 A.1, for tables of any sign; least squares
+        whatever `loss` says). Its minimum is that of `LSA`, up to a turn of the components.
+    exposure : of the Kullback-Leibler loss: None, "total", or an array (I,), all positive.
+    fractional : whether counts need not be whole; the squared loss takes any numbers.
     max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
     n_chains : runs from different starts; the best is kept.
     n_jobs : threads, of the Kullback-Leibler loss; None for all cores. The answer does not depend
@@ -144,7 +160,7 @@ class NMF(DCA):
 
     Attributes
     ----------
-    components_ : (K, J), rows sum to 1.
+    components_ : (K, J), rows sum to 1; of "signed" B as it is.
     loss_ : the loss at the end.
     history_ : one row per sweep; `residual` is the largest breach of the conditions of a minimum
         (Karush, Kuhn, Tucker), zero at one.
@@ -172,6 +188,8 @@ class NMF(DCA):
         *,
         loss: str = "kullback-leibler",
         solver: str = "auto",
+        exposure: Any = None,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         n_chains: int = 1,
@@ -187,6 +205,8 @@ class NMF(DCA):
             alpha=1.0,
             beta=0.0,
             gamma=1.0,
+            exposure=exposure,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             n_chains=n_chains,
@@ -204,14 +224,7 @@ class NMF(DCA):
         solver = self._solver()
         if self._is_squared:
             return self._fit_squared(X, solver)
-        try:
-            return super().fit(X)
-        except InvalidCounts as error:
-            if "whole" not in str(error):
-                raise
-            raise InvalidCounts(
-                f"{error} (loss='squared' takes any numbers of at least 0)"
-            ) from None
+        return super().fit(X)
 
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
         """L (I, K) of least loss for documents with the components given."""
@@ -220,8 +233,10 @@ class NMF(DCA):
         check_is_fitted(self, "_factors")
         if exposure is not None or method != "auto":
             raise UnsupportedCombination("exposure= and method= are for loss='kullback-leibler'")
-        scores = scores_given(self._table(X), self._factors.B)
-        return np.asarray(scores * self._factors.B.sum(axis=1), dtype=np.float32)
+        B = self._factors.B
+        if self._is_signed:
+            return signed_scores_given(self._table(X), B).astype(np.float32)
+        return np.asarray(scores_given(self._table(X), B) * B.sum(axis=1), dtype=np.float32)
 
     @_of_a_likelihood
     def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
@@ -260,6 +275,8 @@ class NMF(DCA):
         if not self._is_squared:
             return super().components_
         B = self._factors.B
+        if self._is_signed:
+            return B.astype(np.float32)
         return np.asarray(B / np.maximum(B.sum(axis=1, keepdims=True), 1e-300), dtype=np.float32)
 
     @property
@@ -275,7 +292,11 @@ class NMF(DCA):
     def _is_squared(self) -> bool:
         if self.loss not in LOSSES:
             raise InvalidParameter(f"loss must be one of {', '.join(LOSSES)}; got {self.loss!r}")
-        return self.loss == "squared"
+        return self.loss == "squared" or self._is_signed
+
+    @property
+    def _is_signed(self) -> bool:
+        return self.solver == "signed"
 
     def _solver(self) -> str:
         solvers = _SOLVERS["squared" if self._is_squared else self.loss]
@@ -297,6 +318,10 @@ class NMF(DCA):
         return counts
 
     def _fit_squared(self, X: Any, solver: str) -> Self:
+        if self.exposure is not None:
+            raise UnsupportedCombination(
+                "exposure= is for loss='kullback-leibler', the likelihood of Poisson counts"
+            )
         table = self._table(X, reset=True)
         K = validation.whole_number("n_components", self.n_components, 1)
         n_chains = validation.whole_number("n_chains", self.n_chains, 1)
@@ -324,14 +349,14 @@ class NMF(DCA):
         return self
 
     def _table(self, X: Any, reset: bool = False) -> Any:
-        """Any table of numbers, none below 0."""
+        """Any table of numbers, none below 0 unless the solver is "signed"."""
         table = X.to_scipy() if isinstance(X, Counts) else X
         table = validate_data(
             self, table, accept_sparse=("csr", "csc"), dtype=np.float64, reset=reset
         )
         stored: Any = table
         values = np.asarray(stored.data if sparse.issparse(table) else table)
-        if values.size and values.min() < 0:
+        if not self._is_signed and values.size and values.min() < 0:
             raise InvalidCounts(
                 f"Negative values in data passed to NMF: numbers must be at least 0; found "
                 f"{values.min():g}"
@@ -339,3 +364,8 @@ class NMF(DCA):
         if isinstance(X, Counts) and reset and X.features.names is not None:
             self.feature_names_in_ = np.array(X.features.labels, dtype=object)
         return table
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = not self._is_signed
+        return tags

@@ -39,8 +39,9 @@ class TreeDCA(DCA):
     anneal : samplers: first sweeps with priors that begin stronger, four fifths of burn_in unless
         given: without them most chains find the topics but not their places. Several chains
         (n_chains) help as much, since only some find the best tree.
+    fractional : as in DCA; of the algorithms "mean-field" takes such counts.
     gamma, loadings, blocks, max_iter, tol, burn_in, start, n_draws, draws_of, draw_budget,
-    n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
+    trace_words, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
 
     Attributes
     ----------
@@ -70,6 +71,7 @@ class TreeDCA(DCA):
         gamma: Any = 0.05,
         loadings: str | None = None,
         blocks: Any = None,
+        fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
         burn_in: int | None = None,
@@ -78,6 +80,7 @@ class TreeDCA(DCA):
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
         draw_budget: int | str | None = DRAW_BUDGET,
+        trace_words: str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -91,6 +94,7 @@ class TreeDCA(DCA):
             gamma=gamma,
             loadings=loadings,
             blocks=blocks,
+            fractional=fractional,
             max_iter=max_iter,
             tol=tol,
             burn_in=burn_in,
@@ -99,6 +103,7 @@ class TreeDCA(DCA):
             n_draws=n_draws,
             draws_of=draws_of,
             draw_budget=draw_budget,
+            trace_words=trace_words,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,

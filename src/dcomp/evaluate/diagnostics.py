@@ -399,11 +399,11 @@ def _starts(chains: tuple[Trace, ...], what: str) -> list[str]:
 
 def _residual(fit: Fit, X: Any, n_jobs: int | None) -> float:
     """½ Σ_jk |n'_jk − n_jk| / Σ w: the share of words that one more sweep moves."""
-    counts, _ = as_counts(X).aligned_to(fit.features)
+    counts, _ = as_counts(X, fractional=fit.provenance.fractional).aligned_to(fit.features)
     if counts.fingerprint() != fit.provenance.data_fingerprint:
         raise InvalidCounts("a residual is of the counts that were fitted; these are others")
     observed = Observations(counts.cut_at(fit.state.firsts), fit.exposure)
     state = fit.state.cut(observed.parts)
     after, _ = fit.algorithm.step(observed, state, LocalExecutor.from_jobs(n_jobs))
     moved = np.abs(after.n.astype(np.float64) - fit.state.n).sum() / 2
-    return float(moved / max(counts.n_tokens, 1))
+    return float(moved / (counts.n_tokens or 1))

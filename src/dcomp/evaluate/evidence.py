@@ -20,7 +20,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import CollapsedGibbs
-from dcomp.inference.room import require_room
+from dcomp.inference.room import require_room, require_whole
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
@@ -134,6 +134,7 @@ def evidence(
     seed = validation.resolve_seed(random_state)
     workers = resolve_executor(n_jobs, executor)
     observed = Observations.build(counts, exposure)
+    require_whole(counts, "evidence", "completion takes fractional counts")
     require_room(observed, "evidence", instead="completion takes counts of any size")
     chosen, notes = _learned(chosen, counts, exposure, seed, workers)
     chains = Chains(chosen, observed, n_chains, seed, workers)

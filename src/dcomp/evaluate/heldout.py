@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import Counts, halves
+from dcomp.data.counts import amount
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.executors import Executor, LocalExecutor, resolve_executor
 from dcomp.inference.mean_field import Weights
@@ -35,7 +36,7 @@ class HeldOut:
 
     log_likelihood: float  # per predicted token, natural log; higher is better
     standard_error: float  # of log_likelihood
-    n_tokens: int  # predicted
+    n_tokens: int  # predicted; a float, their sum, where counts are fractional
     n_docs: int  # with something to predict
     per_document: FloatArray  # (I): summed over the document's predicted tokens
     tokens: FloatArray  # (I)
@@ -56,7 +57,7 @@ class HeldOut:
             f"held-out perplexity {self.perplexity:.{digits}f} ± "
             f"{self.perplexity_error:.{digits}f} "
             f"(log-likelihood {self.log_likelihood:.4f} ± {self.standard_error:.4f} per token, "
-            f"{self.n_tokens:,} tokens of {self.n_docs:,} documents)"
+            f"{amount(self.n_tokens)} tokens of {self.n_docs:,} documents)"
         )
 
 
@@ -165,4 +166,5 @@ def over_documents(per_document: FloatArray, tokens: FloatArray) -> HeldOut:
     residual = per_document - mean * tokens
     correction = used / (used - 1) if used > 1 else 1.0
     error = float(np.sqrt(correction * (residual**2).sum()) / total) if used > 1 else float("nan")
-    return HeldOut(float(mean), error, int(total), used, per_document, tokens)
+    n_tokens: Any = int(total) if total == np.floor(total) else float(total)
+    return HeldOut(float(mean), error, n_tokens, used, per_document, tokens)

@@ -22,6 +22,7 @@ from dcomp.data.canonical import LIMIT
 from dcomp.errors import InvalidCounts, UnsupportedCombination
 from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
 from dcomp.executors import Executor, resolve_executor
+from dcomp.inference.room import require_whole
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
@@ -180,6 +181,7 @@ def estimates(
 
 def _check_length(observed: Observations, particles: int) -> None:
     """Each particle remembers the component of each token of a document."""
+    require_whole(observed.counts, "left_to_right", "completion takes fractional counts")
     totals = observed.counts.doc_totals
     longest, room = int(totals.argmax()), LIMIT // max(particles, _FEW)
     if totals[longest] > room:

@@ -76,7 +76,7 @@ class Outliers:
         lines = [f"{'rank':>6} {'document':<{width}} {'tokens':>8} {'per token':>10} {'z':>7}"]
         for i in range(len(self)):
             lines.append(
-                f"{self.rank[i]:>6} {self.name(i):<{width}} {self.tokens[i]:>8} "
+                f"{self.rank[i]:>6} {self.name(i):<{width}} {self.tokens[i]:>8.6g} "
                 f"{self.per_token[i]:>10.3f} {self.z[i]:>7.1f}"
             )
         return "\n".join(lines)
@@ -124,7 +124,7 @@ def outliers(
         for seen, rest in ((first, second), (second, first)):
             total += predict_rest(fit, observed, seen, rest, 0.5, seed=seed, n_jobs=n_jobs)
     total /= n_splits
-    per_token = np.where(tokens > 0, total / np.maximum(tokens, 1), 0.0)
+    per_token = np.where(tokens > 0, total / np.where(tokens > 0, tokens, 1), 0.0)
     z = np.zeros(counts.n_docs)
     filled = np.flatnonzero(tokens > 0)
     z[filled] = _against_like_lengths(per_token[filled], tokens[filled], neighbours)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidCounts, UnsupportedCombination
+from dcomp.inference.room import require_whole
 from dcomp.models import MODELS, Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.result import Fit
@@ -91,6 +92,7 @@ def predictive_check(
         )
     n_simulations = whole_number("n_simulations", n_simulations, 1)
     observed = fit.observe(X, exposure)
+    require_whole(observed.counts, "predictive_check", "completion takes fractional counts")
     if observed.counts.n_tokens == 0:
         raise InvalidCounts("a predictive check needs documents with tokens; these have none")
     counts = observed.counts

@@ -328,6 +328,8 @@ def _evidences(
         return {}, (f"Model {plan.model} has no evidence by annealing.",)
     if not plan.has_priors:
         return {}, ("Without priors there is no evidence.",)
+    if plan.counts.is_fractional and wanted is not True:
+        return {}, ("Fractional counts have no evidence by annealing.",)
     tokens = plan.counts.n_tokens
     sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}
     if wanted is True:

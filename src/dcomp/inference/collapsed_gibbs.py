@@ -60,6 +60,7 @@ from dcomp.inference.token_tasks import (
     sweep_tokens,
     with_pooled,
 )
+from dcomp.inference.word_trace import WordsInfo, check_trace, drawn_given, traced
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
 from dcomp.models.options import Occasion, Option
@@ -84,6 +85,8 @@ class CollapsedGibbs(Sampler):
     priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave draws of scores, loadings or assignments behind.
     grow: when and how far a tree of components grows, or when a structure is searched for.
+    trace_words: None, or which log p(w | V, Θ) a row of the history has: Θ at its "mean" given n,
+    "drawn" given n, or "both"; of flat components and trees.
 
     >>> CollapsedGibbs(burn_in=50).name
     'collapsed-gibbs'
@@ -97,6 +100,7 @@ class CollapsedGibbs(Sampler):
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
     grow: Growth | StructureSearch | None = None
+    trace_words: str | None = None
 
     name: ClassVar[str] = "collapsed-gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -107,6 +111,7 @@ class CollapsedGibbs(Sampler):
         check_schedule(self.burn_in, self.learn_every)
         check_start(self.start, self.anneal, self.burn_in)
         check_growth(self.grow, self.burn_in)
+        check_trace(self.trace_words)
 
     @classmethod
     def restored(cls, options: Mapping[str, Any]) -> CollapsedGibbs:
@@ -136,8 +141,8 @@ class CollapsedGibbs(Sampler):
         return Schedule(self.burn_in, self.keep, self.grow)
 
     def info_type(self, model: Model) -> type[Info]:
-        """As the tokens' sampler has it."""
-        return token_family(model).info_type
+        """As the tokens' sampler has it, with what is traced of the words."""
+        return token_family(model).info_type if self.trace_words is None else WordsInfo
 
     def carried_type(self, model: Model) -> type[Carried] | None:
         """As the tokens' sampler has it."""
@@ -185,6 +190,11 @@ class CollapsedGibbs(Sampler):
         """Every token given to a component, at random or by a mean-field fit."""
         require_room(observed, self.name, pairs=model.scores.capabilities.tokens == "pairs")
         executor, parts = executor or LocalExecutor(1), observed.parts
+        if self.trace_words is not None and token_family(model).info_type is not Info:
+            raise UnsupportedCombination(
+                "trace_words= is for flat components and trees; words of model "
+                f"{model.key} take a leaf and a node: leave it out"
+            )
         if self.exact and len(parts) > 1:
             raise UnsupportedCombination(
                 f"exact=True needs a corpus in one part, and these counts are in {len(parts)}: "
@@ -248,8 +258,21 @@ class CollapsedGibbs(Sampler):
             n = stats.moved.n if walk.alone and model.loadings.learned else shared.n
             learned, capped = family.learn(model, stats.seen, n, observed.counts.features)
             new = replace(new, shared=replace(new.shared, model=learned))
-        info = family.info_type(sweep, joint + stats.constant, stats.words, 1.0, capped=capped)
-        return new, info
+        words = self._words(observed, new, model, walk, executor)
+        row = self.info_type(model)
+        return new, row(sweep, joint + stats.constant, stats.words, 1.0, capped=capped, **words)
+
+    def _words(
+        self, observed: Observations, state: State, model: Model, walk: Walk, executor: Executor
+    ) -> dict[str, float]:
+        """log p(w | V, Θ) where it is traced; `model` is that of the sweep."""
+        if self.trace_words is None:
+            return {}
+        n = pool(observed, state, walk, executor).n if walk.alone else state.n
+        features, where = observed.counts.features, (state.seed, state.sweep, executor.n_threads)
+        return traced(
+            self.trace_words, n, model, features, lambda: drawn_given(n, model, features, *where)
+        )
 
     def _of_corpus(self, observed: Observations, shared: Global, executor: Executor) -> float:
         """What the counts of the whole corpus add to the log joint."""

@@ -28,6 +28,7 @@ from dcomp.inference.room import require_room
 from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
 from dcomp.inference.sampling import add_loadings, add_means, empty_documents, empty_loadings
 from dcomp.inference.state import Draw, DrawnDocuments, Global, Local, RecordedDocuments, State
+from dcomp.inference.word_trace import WordsInfo, check_trace, traced
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, large_array, read_only
 from dcomp.models.base import moment_scores
@@ -43,6 +44,8 @@ class Gibbs(Sampler):
     priors that begin stronger, for a chain that settles slowly and better.
     keep: which recorded sweeps leave their draws of scores and loadings behind.
     grow: when and how far a tree of components grows.
+    trace_words: None, or which log p(w | V, Θ) a row of the history has: Θ at its "mean" given n,
+    "drawn" (the sweep's own), or "both".
 
     >>> Gibbs(burn_in=100).name
     'gibbs'
@@ -54,6 +57,7 @@ class Gibbs(Sampler):
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
     grow: Growth | None = None
+    trace_words: str | None = None
 
     name: ClassVar[str] = "gibbs"
     objective_name: ClassVar[str] = "log joint"
@@ -63,6 +67,7 @@ class Gibbs(Sampler):
         check_schedule(self.burn_in, self.learn_every)
         check_start(self.start, self.anneal, self.burn_in)
         check_growth(self.grow, self.burn_in)
+        check_trace(self.trace_words)
         if "assignments" in self.keep.kinds:
             raise UnsupportedCombination(
                 "gibbs divides whole counts and gives no token a component: for draws of "
@@ -148,8 +153,14 @@ class Gibbs(Sampler):
         capped = tuple[str, ...]()
         if how.learns:
             model, capped = learn_from_counts(model, stats.seen, n, features)
-        info = Info(sweep, joint + stats.constant, stats.words, 1.0, capped=capped)
+        words = traced(self.trace_words, n, state.model, features, lambda: (Theta, log_scale))
+        row = self.info_type(model)
+        info = row(sweep, joint + stats.constant, stats.words, 1.0, capped=capped, **words)
         return replace(state, shared=replace(shared, model=model), locals=after), info
+
+    def info_type(self, model: Model) -> type[Info]:
+        """With what is traced of the words."""
+        return Info if self.trace_words is None else WordsInfo
 
     def _draw(self, how: _Sweep) -> Draw:
         """The Θ that the sweep itself drew, with the priors that it drew from; the scores stay

@@ -20,7 +20,7 @@ from dcomp.inference.base import Algorithm, Climber, FloatingArray, Info, share_
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
 from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
 from dcomp.inference.options import LEARN_LOADINGS, LOADINGS, MAX_INNER, START
-from dcomp.inference.room import require_room
+from dcomp.inference.room import require_room, require_whole
 from dcomp.inference.start import seeded_state
 from dcomp.inference.state import Carried, Local, State
 from dcomp.models import DirichletMultinomial, DirichletScores, Model, Observations
@@ -49,7 +49,7 @@ class Laplace(Climber):
     """
 
     loadings: str = "vb"
-    start: str = "collapsed-gibbs"
+    start: str = "auto"
     learn_loadings: bool = True
     max_inner: int = 1
     inner_tol: float = 1e-6
@@ -65,8 +65,10 @@ class Laplace(Climber):
             raise InvalidParameter(
                 f"loadings must be one of {', '.join(TREATMENTS)}; got {self.loadings!r}"
             )
-        if self.start not in STARTS:
-            raise InvalidParameter(f"start must be one of {', '.join(STARTS)}; got {self.start!r}")
+        if self.start not in ("auto", *STARTS):
+            raise InvalidParameter(
+                f"start must be one of auto, {', '.join(STARTS)}; got {self.start!r}"
+            )
         if self.dtype not in ("float32", "float64"):
             raise InvalidParameter(f"dtype must be float32 or float64; got {self.dtype!r}")
         if self.max_inner < 1:
@@ -99,11 +101,16 @@ class Laplace(Climber):
         scores: Any = model.scores
         state = seeded_state(model, observed, seed, self.dtype, executor)
         shared = replace(state.shared, carried=Modes(None))
-        if self.start == "collapsed-gibbs":
-            instead = "start='mean-field' or 'seeded' takes counts of any size"
+        start = self.start
+        if start == "auto":  # tokens of fractional counts cannot be drawn
+            start = "mean-field" if counts.is_fractional else "collapsed-gibbs"
+        if start == "collapsed-gibbs":
+            instead = "start='mean-field' or 'seeded' takes {}"
+            require_whole(counts, "start='collapsed-gibbs'", instead.format("fractional counts"))
+            instead = instead.format("counts of any size")
             require_room(observed, "start='collapsed-gibbs'", instead=instead)
-        if self.start != "seeded":
-            n = _dirichlet_n(model, observed, self.start, seed, executor)
+        if start != "seeded":
+            n = _dirichlet_n(model, observed, start, seed, executor)
             shared = replace(shared, n=read_only(n.astype(self.dtype)))
         after, _ = executor.map_reduce(_at_mean, observed.parts, state.locals, scores.mu0)
         return replace(state, shared=shared, locals=after)

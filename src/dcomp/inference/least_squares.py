@@ -134,6 +134,16 @@ def scores_given(W: Any, B: FloatArray, n_rounds: int = 200) -> FloatArray:
     return np.ascontiguousarray(Z.T)
 
 
+def signed_scores_given(W: Any, B: FloatArray) -> FloatArray:
+    """Z (I, K) of least squares for new documents, B given, of any sign: (2.4) of B18.
+
+    >>> signed_scores_given(np.array([[1.0, -2.0]]), np.array([[0.5, -1.0]]))
+    array([[2.]])
+    """
+    target = _times(B, W.T)
+    return np.ascontiguousarray(_solver(signed=True)(target, B @ B.T, target).T)
+
+
 def _first_scores(
     W: Any, n_components: int, start: npt.ArrayLike | None, seed: int, *, signed: bool
 ) -> FloatArray:

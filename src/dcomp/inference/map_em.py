@@ -15,6 +15,7 @@ import numpy as np
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Climber, Info
+from dcomp.inference.m_steps import M_STEPS, repeated_m_steps
 from dcomp.inference.mean_field import (
     Allocation,
     Weights,
@@ -40,6 +41,7 @@ class MapEM(Climber):
     max_inner, inner_tol: updates of one document per sweep (C04: 8 to 20), at most and until
     Σ|Δc| ≤ tol·L.
     start: "seeded", "spectral" or "auto", as in MeanField.
+    m_steps: steps for Θ per sweep with the scores held (C04 3.5), one of which costs no pass.
 
     >>> MapEM(max_inner=20).name
     'map'
@@ -50,12 +52,13 @@ class MapEM(Climber):
     inner_tol: float = 1e-3
     dtype: str = "float32"
     start: str = "auto"
+    m_steps: int = 1
 
     name: ClassVar[str] = "map"
     objective_name: ClassVar[str] = "log posterior"
     mode: ClassVar[str] = "maximise"
     estimates: ClassVar[str] = "mode"
-    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START)
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START, M_STEPS)
     is_plain: ClassVar[bool] = True
     must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
@@ -70,6 +73,9 @@ class MapEM(Climber):
                 "max_inner must be at least 1 and inner_tol at least 0; got "
                 f"{self.max_inner} and {self.inner_tol}"
             )
+
+        if self.m_steps < 1:
+            raise InvalidParameter(f"m_steps must be at least 1; got {self.m_steps}")
 
     @property
     def min_sweeps(self) -> int:
@@ -102,7 +108,9 @@ class MapEM(Climber):
             shares=stats.shares,
             capped=capped,
         )
-        shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=state.sweep + 1)
+        more = (after, stats.n, self.loadings, self.m_steps - 1)
+        n = repeated_m_steps(model, observed, *more, executor)
+        shared = replace(state.shared, model=model, n=read_only(n), sweep=state.sweep + 1)
         return replace(state, shared=shared, locals=after), info
 
     def settling(self) -> Self:

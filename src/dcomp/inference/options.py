@@ -58,8 +58,8 @@ START = Option(
     "word",
     "where it begins. Samplers: random, or mean-field to begin near a mode. Mean field, map, ml: "
     "seeded by documents, spectral, or auto: spectral unless most counts are 0. Laplace: "
-    "collapsed-gibbs, mean-field or seeded.",
-    shown="random; auto; laplace: collapsed-gibbs",
+    "collapsed-gibbs, mean-field, seeded, or auto: the first unless counts are fractional.",
+    shown="random; climbs: auto",
     metavar="NAME",
     panel=_CHAINS,
 )
@@ -93,4 +93,13 @@ DRAWS_OF = Option(
     panel="Draws",
     needs="n_draws",
 )
-OF_SAMPLERS = (BURN_IN, START, ANNEAL, N_DRAWS, DRAWS_OF)
+TRACE_WORDS = Option(
+    "trace_words",
+    "word",
+    "log p(words | components, loadings) of each sweep, in the history (BJ06 figure 7): loadings "
+    "at their mean, drawn, or both.",
+    shown="none",
+    metavar="NAME",
+    panel=_CHAINS,
+)
+OF_SAMPLERS = (BURN_IN, START, ANNEAL, N_DRAWS, DRAWS_OF, TRACE_WORDS)

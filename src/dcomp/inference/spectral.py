@@ -67,7 +67,7 @@ def spectral_state(
     features = observed.counts.features
     tables, totals = executor.map_reduce(_table, parts, [None] * len(parts), None)
     of_blocks = np.bincount(features.blocks, weights=totals)
-    mean = totals / np.maximum(of_blocks, 1.0)[features.blocks]
+    mean = totals / np.where(of_blocks > 0, of_blocks, 1.0)[features.blocks]
     centre = _Centre(mean, features.blocks, features.n_blocks)
     V = _directions(K, parts, tables, centre, seed, executor)
     right = np.column_stack([mean, V])

@@ -71,10 +71,10 @@ def seeded_n(
     nothing = [None] * len(parts)
     lengths, of_features = executor.map_reduce(_totals, parts, nothing, None)
     totals = np.concatenate(executor.gather(lengths))
-    n_tokens = int(totals.sum())
+    n_tokens = totals.sum()
     long_enough = np.flatnonzero((totals > 0) & (totals >= np.median(totals)))
     scale = n_tokens / n_components
-    corpus = of_features / max(n_tokens, 1)
+    corpus = of_features / (n_tokens or 1)
     # A twentieth of noise keeps components apart where documents repeat or run out.
     n = rng.random((len(corpus), n_components), dtype=dtype)
     n *= n.dtype.type(0.1)

@@ -52,8 +52,14 @@ class _Header:
         return "row column" if self.is_pattern else "row column count"
 
 
-def read_matrix_market(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) -> Counts:
-    """Read a matrix of documents by features; `vocab` names the features.
+def read_matrix_market(
+    path: StrPath,
+    *,
+    vocab: StrPath | Sequence[str] | None = None,
+    fractional: bool = False,
+) -> Counts:
+    """Read a matrix of documents by features; `vocab` names the features. `fractional`: whether
+    counts need not be whole.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +80,7 @@ def read_matrix_market(path: StrPath, *, vocab: StrPath | Sequence[str] | None =
             f"the header promises {header.n_entries} entries, the file holds {numbers.shape[1]}",
         )
     matrix = _of_array(numbers[0], header) if header.is_array else _of_entries(numbers, header)
-    return Counts.from_matrix(matrix, feature_names=vocabulary(vocab)[0])
+    return Counts.from_matrix(matrix, feature_names=vocabulary(vocab)[0], fractional=fractional)
 
 
 def _read_header(path: Path, stream: BinaryIO) -> _Header:

@@ -14,8 +14,14 @@ from dcomp.errors import InvalidFile
 from dcomp.io.files import StrPath, opened, vocabulary
 
 
-def read_npz(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) -> Counts:
+def read_npz(
+    path: StrPath,
+    *,
+    vocab: StrPath | Sequence[str] | None = None,
+    fractional: bool = False,
+) -> Counts:
     """Read a saved sparse matrix; `vocab` names the features. Pickled content is refused.
+    `fractional`: whether counts need not be whole.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -32,4 +38,4 @@ def read_npz(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) -> 
         matrix = sparse.load_npz(content)
     except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise InvalidFile(f"{path}: not a matrix saved by scipy.sparse.save_npz: {error}") from None
-    return Counts.from_matrix(matrix, feature_names=vocabulary(vocab)[0])
+    return Counts.from_matrix(matrix, feature_names=vocabulary(vocab)[0], fractional=fractional)

@@ -72,7 +72,8 @@ def read(path: StrPath, *, format: str | None = None, **options: Any) -> Counts:
 
     The format follows from the extension and the first lines, unless `format` names one of
     `FORMATS`. Files compressed as .gz, .bz2 or .xz are read as they are. The options are those
-    of the format's own reader; one that it does not have is an error.
+    of the format's own reader; one that it does not have is an error. Tables, Matrix Market and npz
+    take `fractional=True`, for counts that need not be whole.
 
     >>> read("absent.csv")
     Traceback (most recent call last):

@@ -10,14 +10,15 @@ import contextlib
 import csv
 import io
 from array import array
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcomp.data.canonical import LIMIT, Rows
+from dcomp.data.canonical import LIMIT, TAKES_ANY, Rows
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile, InvalidParameter
@@ -31,8 +32,10 @@ def read_table(
     *,
     layout: Literal["long", "wide"] | None = None,
     delimiter: str | None = None,
+    fractional: bool = False,
 ) -> Counts:
     """Read a table; more than three columns mean that it is wide, unless `layout` says.
+    `fractional`: whether counts need not be whole.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +58,7 @@ def read_table(
         if layout is None:
             layout = "wide" if len(header) > 3 else "long"
         read_layout = _read_wide if layout == "wide" else _read_long
-        return read_layout(path, header, rows)
+        return read_layout(path, header, rows, _Cells(path, fractional))
 
 
 def _rows(path: Path, delimiter: str) -> _Rows:
@@ -80,7 +83,35 @@ def _rows(path: Path, delimiter: str) -> _Rows:
         raise InvalidFile(f"{path}: text is not utf-8: {error}") from None
 
 
-def _read_long(path: Path, header: list[str], rows: _Rows) -> Counts:
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Counts out of fields, whole ones or fractional ones."""
+
+    path: Path
+    fractional: bool
+
+    def numbers(self, fields: list[str], places: Iterable[tuple[int, str]]) -> NDArray[Any]:
+        """Of these fields; places have the line and column of each, for an error."""
+        values = _plain(fields)
+        if values is None:
+            placed = zip(fields, places, strict=True)
+            found = [self._count(field, *place) for field, place in placed]
+            values = np.array(found, np.float64 if self.fractional else np.int32)
+        return values.astype(np.float64) if self.fractional else values
+
+    def _count(self, field: str, line: int, column: str) -> float:
+        value = float(field) if _is_number(field) else -1.0
+        if not (0 <= value <= LIMIT and (self.fractional or value.is_integer())):
+            kind = "numbers" if self.fractional else "whole numbers"
+            hint = "" if self.fractional or not 0 <= value <= LIMIT else f" ({TAKES_ANY})"
+            raise InvalidFile(
+                f"{self.path}:{line}: counts must be non-negative {kind} up to {LIMIT}; "
+                f"found {field!r} in column {column!r}{hint}"
+            )
+        return value
+
+
+def _read_long(path: Path, header: list[str], rows: _Rows, cells: _Cells) -> Counts:
     if len(header) > 3:
         raise InvalidFile(f"{path}:1: expected 2 or 3 columns, found {len(header)}")
     if len(header) == 3 and _is_number(header[2]):
@@ -103,30 +134,23 @@ def _read_long(path: Path, header: list[str], rows: _Rows) -> Counts:
                     f"{path}:{line}: two columns are read as document and feature, and {name!r} is "
                     "no name of a feature; a table of counts needs a first column of document names"
                 )
-        return Counts.from_table(documents, features)
-    counts = _plain(fields)
-    if counts is None:
-        placed = zip(lines, fields, strict=True)
-        found = [_count(path, line, field, header[2]) for line, field in placed]
-        counts = np.array(found, np.int32)
-    return Counts.from_table(documents, features, counts)
+        return Counts.from_table(documents, features, fractional=cells.fractional)
+    counts = cells.numbers(fields, ((line, header[2]) for line in lines))
+    return Counts.from_table(documents, features, counts, fractional=cells.fractional)
 
 
-def _read_wide(path: Path, header: list[str], rows: _Rows) -> Counts:
+def _read_wide(path: Path, header: list[str], rows: _Rows, cells: _Cells) -> Counts:
     try:
         features = FeatureSpace.build(len(header) - 1, header[1:])
     except DcompError as error:
         raise InvalidFile(f"{path}:1: {error}") from None
     ids: list[str] = []
     indices: list[NDArray[np.int32]] = []
-    data: list[NDArray[np.int32]] = []
+    data: list[NDArray[Any]] = []
     lengths = [0]
     for line, row in rows:
         ids.append(row[0])
-        values = _plain(row[1:])
-        if values is None:
-            named = zip(row[1:], header[1:], strict=True)
-            values = np.array([_count(path, line, *pair) for pair in named], np.int32)
+        values = cells.numbers(row[1:], ((line, name) for name in header[1:]))
         indices.append(np.flatnonzero(values).astype(np.int32))
         data.append(values[indices[-1]])
         lengths.append(indices[-1].size)
@@ -153,13 +177,3 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _count(path: Path, line: int, field: str, column: str) -> int:
-    value = float(field) if _is_number(field) else -1.0
-    if not (0 <= value <= LIMIT and value.is_integer()):
-        raise InvalidFile(
-            f"{path}:{line}: counts must be non-negative whole numbers up to {LIMIT}; "
-            f"found {field!r} in column {column!r}"
-        )
-    return int(value)

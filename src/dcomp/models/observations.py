@@ -87,7 +87,7 @@ class Observations:
         return _core.Corpus(
             turned.indptr.astype(np.int64),
             turned.indices.astype(np.int32),
-            turned.data.astype(np.int32),
+            turned.data,
             self.counts.n_docs,
         )
 

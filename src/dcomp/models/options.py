@@ -205,14 +205,22 @@ class Request:
 
     def beta(self, n_components: int, alpha: Any) -> tuple[Any, bool]:
         """β, and whether it is learned: with "auto" a document of average length has the expected
-        total Σ α/β to begin with; without priors it is 0."""
+        total Σ α/β to begin with; without priors it is 0. At modes "auto" stays there, and
+        "learned" gives every theme its own scale c = α/β (C04 3.1)."""
         beta = self.get("beta", "auto")
-        if is_word("beta", beta, BETA.words) is None:
+        word = is_word("beta", beta, BETA.words)
+        if word is None:
             return beta, False
         if self.estimates == "likelihood":
+            if word == "learned":
+                raise InvalidParameter(
+                    "beta='learned' needs a prior of the scores, and maximum likelihood has none: "
+                    "use map"
+                )
             return 0.0, False
         total = float(component_vector("alpha", alpha, n_components).sum())
-        return total / self.data.mean_length, self.estimates == "posterior"
+        learned = word == "learned" or self.estimates == "posterior"
+        return total / self.data.mean_length, learned
 
     def loadings(self) -> DirichletLoadings:
         """The prior of the loadings; `usual_gamma` where nothing was said."""
@@ -295,7 +303,14 @@ ALPHA = Option(
     default="auto",
     words=("auto", "total-one"),
 )
-BETA = Option("beta", "prior", "auto (learned) or a number.", default="auto", words=("auto",))
+BETA = Option(
+    "beta",
+    "prior",
+    "auto (learned; for map one that suits the lengths), learned (one per component, by map too) "
+    "or a number.",
+    default="auto",
+    words=("auto", "learned"),
+)
 RHO = Option(
     "rho",
     "prior",

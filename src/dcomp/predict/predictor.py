@@ -55,6 +55,7 @@ class Predictor:
     exposure_rule: str | None = None  # "total": exposure of new documents, too
     asks_exposure: bool = False  # whether new documents must come with an exposure of their own
     upsilon: FloatingArray | None = None  # (leaves, nodes): where the words of a leaf come from
+    fractional: bool = False  # whether tables of new documents may hold numbers that are not whole
 
     @property
     def has_fixed_point(self) -> bool:
@@ -70,11 +71,12 @@ class Predictor:
         """New documents in this feature space; features are matched by name where named.
 
         Components fitted with exposure "total" apply it to new documents; those fitted with numbers
-        ask for theirs.
+        ask for theirs. Components of fractional counts take fractional ones; for the others make
+        them with `Counts.from_matrix(X, fractional=True)`.
         """
         if isinstance(X, Observations):
             return X
-        counts, _ = as_counts(X).aligned_to(self.features)
+        counts, _ = as_counts(X, fractional=self.fractional).aligned_to(self.features)
         exposure = self.exposure_rule if exposure is None else exposure
         if exposure is None and self.asks_exposure:
             raise InvalidParameter(
@@ -238,7 +240,7 @@ class Predictor:
 
     def word_table(self, X: Any, document: int | str = 0, *, exposure: Any = None) -> WordTable:
         """The word × component table of one document, E[v] (BJ06 figure 4)."""
-        counts = as_counts(X)
+        counts = as_counts(X, fractional=self.fractional)
         row = document_number(counts, document)
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)[[row]]

@@ -86,6 +86,13 @@ READING = (
         "min_docs", "whole", "Drop features in fewer documents.", default=1, least=1, panel="Input"
     ),
     Option("blocks", "file", "A block id per line, in feature order.", panel="Input"),
+    Option(
+        "fractional",
+        "switch",
+        "Whether counts need not be whole; not for samplers.",
+        default=False,
+        panel="Input",
+    ),
 )
 # Where the signature of an estimator has another default than the table: the field's own.
 _OF_FLAT: Mapping[str, Any] = {"n_components": N_COMPONENTS}

@@ -325,6 +325,7 @@ class Fit:
             exposure_rule=self.exposure_rule,
             asks_exposure=self.exposure is not None,
             upsilon=None if self.model.leaf_model is None else self.upsilon,
+            fractional=self.provenance.fractional,
         )
 
     def observe(self, X: Any, exposure: Any = None) -> Observations:

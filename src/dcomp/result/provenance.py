@@ -36,8 +36,9 @@ class Provenance:
     data_fingerprint: str
     n_docs: int
     n_features: int
-    n_tokens: int
+    n_tokens: int  # a float, their sum, where counts are fractional
     n_empty_docs: int
+    fractional: bool = False  # whether counts were such that need not be whole
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Provenance:
@@ -54,6 +55,7 @@ class Provenance:
             counts.n_features,
             counts.n_tokens,
             int((counts.doc_totals == 0).sum()),
+            counts.is_fractional,
         )
 
     def require_same(self, other: Provenance, what: str) -> None:

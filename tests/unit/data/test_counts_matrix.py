@@ -117,6 +117,10 @@ def test_a_huge_table_is_never_dense():
     )
 
 
+def dense(table):
+    return table.toarray() if sparse.issparse(table) else table
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -132,10 +136,18 @@ def test_the_first_bad_cell_is_named(value, message, form):
     table = np.array([[1, 0, 2], [0, 0, value], [value, 1, 0]])
     if form != "dense":
         table = getattr(sparse, f"{form}_array")(table)
-    with pytest.raises(InvalidCounts, match=message + " document 1, feature 2$"):
+    hint = r" \(fractional=True takes numbers that are not whole\)" if value == 0.5 else ""
+    with pytest.raises(InvalidCounts, match=message + f" document 1, feature 2{hint}$"):
         Counts.from_matrix(table)
-    with pytest.raises(InvalidCounts, match=message + " document 'd1', feature 'the'$"):
+    with pytest.raises(InvalidCounts, match=message + f" document 'd1', feature 'the'{hint}$"):
         Counts.from_matrix(table, feature_names=["a", "b", "the"], doc_ids=["d0", "d1", "d2"])
+    if value == 0.5:
+        counts = Counts.from_matrix(table, fractional=True)
+        np.testing.assert_array_equal(counts.to_scipy().toarray(), np.asarray(dense(table)))
+        return
+    message = message.replace("whole ", "")
+    with pytest.raises(InvalidCounts, match=message + " document 1, feature 2$"):
+        Counts.from_matrix(table, fractional=True)
 
 
 def test_first_bad_cell_is_row_major_even_in_unsorted_rows():

@@ -14,7 +14,7 @@ from dcomp.models.options import ALPHA, Option
 from dcomp.recipe import READING, USUAL, table
 
 # What an estimator has beside its recipe: where and how it runs, and what the table does not know.
-BESIDE = {"blocks", "n_jobs", "warm_start", "callbacks", "verbose", "loss"}
+BESIDE = {"blocks", "fractional", "n_jobs", "warm_start", "callbacks", "verbose", "loss"}
 
 
 @pytest.mark.parametrize("name", USUAL)

@@ -127,7 +127,7 @@ def test_extremes_leave_no_nan(start, many):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"start": "random"}, "start must be one of collapsed-gibbs, mean-field, seeded"),
+        ({"start": "random"}, "start must be one of auto, collapsed-gibbs, mean-field, seeded"),
         ({"loadings": "median"}, "loadings must be one of mean, map, vb"),
         ({"dtype": "float16"}, "dtype must be float32 or float64"),
         ({"max_inner": 0}, "max_inner must be at least 1"),

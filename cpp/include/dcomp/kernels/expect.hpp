@@ -23,9 +23,26 @@ inline double update_c(std::int64_t padded, Scratch<T>& s) {
   return sum<double>(change);
 }
 
+// The counts of a document are `Number`s: std::int32_t, or double where they are fractional.
+template <class Number>
+struct SumOf {
+  using type = std::int64_t;
+};
+template <>
+struct SumOf<double> {
+  using type = double;
+};
+// sum_p w_p
+template <class Number>
+inline double length_of(const Number* w, std::int64_t n) {
+  typename SumOf<Number>::type total = 0;
+  for (std::int64_t p = 0; p < n; ++p) total += w[p];
+  return static_cast<double>(total);
+}
+
 // sum_p w_p log z_p. z has room for whole vectors; its last one is filled up with ones here.
-template <class T>
-inline double weighted_log(const std::int32_t* w, T* z, std::int64_t n) {
+template <class Number, class T>
+inline double weighted_log(const Number* w, T* z, std::int64_t n) {
   constexpr int lanes = kLanes<double>;
   std::int64_t whole = n / lanes * lanes;
   Vec<double> total{};
@@ -41,8 +58,9 @@ inline double weighted_log(const std::int32_t* w, T* z, std::int64_t n) {
 }
 
 // sum_p w_p log_scale_j(p): what the scaling of Theta's rows took from the words of a document.
-inline double scale_of_words(const std::int32_t* w, const std::int32_t* feature,
-                             const double* log_scale, std::int64_t n) {
+template <class Number>
+inline double scale_of_words(const Number* w, const std::int32_t* feature, const double* log_scale,
+                             std::int64_t n) {
   double total = 0;
   for (std::int64_t p = 0; p < n; ++p) total += w[p] * log_scale[feature[p]];
   return total;
@@ -53,9 +71,9 @@ inline double scale_of_words(const std::int32_t* w, const std::int32_t* feature,
 struct Update {
   double change, top;
 };
-template <class ScoresOf, class T>
+template <class ScoresOf, class Number, class T>
 inline Update update_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores,
-                             const std::int32_t* feature, const std::int32_t* w, std::int64_t n,
+                             const std::int32_t* feature, const Number* w, std::int64_t n,
                              std::int64_t n_ahead, Scratch<T>& s) {
   const double top = scores.weights(s);
   inner_products(pass.Theta, feature, n, n_ahead, s.e, s.z);  // Z of (14), (18)
@@ -64,10 +82,9 @@ inline Update update_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores
   return {update_c(pass.prior.padded, s), top};  // (13), (17)
 }
 // The same by columns, for the chosen components alone; the others keep their c.
-template <class ScoresOf, class T>
-inline Update update_by_columns(const ScoresOf& scores, const Columns<T>& columns,
-                                const std::int32_t* w, std::int64_t n, std::int64_t n_chosen,
-                                Scratch<T>& s) {
+template <class ScoresOf, class Number, class T>
+inline Update update_by_columns(const ScoresOf& scores, const Columns<T>& columns, const Number* w,
+                                std::int64_t n, std::int64_t n_chosen, Scratch<T>& s) {
   const double top = scores.weights(s);
   column_products(columns, s.chosen, n_chosen, s.e, s.z);
   for (std::int64_t p = 0; p < n; ++p) s.weight[p] = static_cast<T>(w[p]) / s.z[p];
@@ -108,11 +125,11 @@ inline void jump_ahead(std::int64_t padded, double rate, const T* c_before, Scra
 }
 
 // Updates a document until it settles or its number of updates is used up; returns the last one.
-template <class ScoresOf, class T>
+template <class ScoresOf, class Number, class T>
 inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores,
-                                  const std::int32_t* feature, const std::int32_t* w,
-                                  std::int64_t n, std::int64_t n_ahead, double length,
-                                  Scratch<T>& s, DocumentSums& sums) {
+                                  const std::int32_t* feature, const Number* w, std::int64_t n,
+                                  std::int64_t n_ahead, double length, Scratch<T>& s,
+                                  DocumentSums& sums) {
   for (int inner = 1;; ++inner) {
     const Update update = update_by_rows(pass, scores, feature, w, n, inner == 1 ? n_ahead : 0, s);
     sums.inner += 1;
@@ -122,11 +139,10 @@ inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& s
 
 // The same for a document that starts cold: with jumps ahead, and on the components that matter.
 // The last update is always one of all components.
-template <class ScoresOf, class T>
+template <class ScoresOf, class Number, class T>
 inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf& scores,
-                                     const std::int32_t* feature, const std::int32_t* w,
-                                     std::int64_t n, double length, Scratch<T>& s,
-                                     DocumentSums& sums) {
+                                     const std::int32_t* feature, const Number* w, std::int64_t n,
+                                     double length, Scratch<T>& s, DocumentSums& sums) {
   const std::int64_t K = pass.Theta.width, padded = pass.Theta.stride;
   const Columns<T> columns = gather_columns(pass.Theta, feature, n, s.columns);
   std::int64_t n_chosen = choose_components(K, length, true, s);
@@ -145,17 +161,18 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
   }
 }
 
-template <class ScoresOf, class T>
+// numbers: of all entries, `pass.W.data` or `pass.W.weight`.
+template <class ScoresOf, class Number, class T>
   requires Allocation<ScoresOf, T>
-inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores, std::int64_t i,
-                            std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
+inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
+                            const Number* numbers, std::int64_t i, std::int64_t last, Scratch<T>& s,
+                            DocumentSums& sums) {
   const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i);
   const std::int64_t n_ahead = pass.W.indptr[last] - begin;
   const std::int64_t K = pass.c_in.width, padded = pass.Theta.stride;
-  const std::int32_t *feature = pass.W.indices + begin, *w = pass.W.data + begin;
-  std::int64_t total = 0;
-  for (std::int64_t p = 0; p < n; ++p) total += w[p];
-  const auto length = static_cast<double>(total);
+  const std::int32_t* feature = pass.W.indices + begin;
+  const Number* w = numbers + begin;
+  const double length = length_of(w, n);
   for (std::int64_t k = 0; k < K; ++k) s.c[k] = pass.c_in.row(i)[k];
   for (std::int64_t k = K; k < padded; ++k) s.c[k] = 0;
   scores.shift(i, s.shift);
@@ -181,12 +198,33 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
   for (std::int64_t p = 0; p < n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
+// Each of the two is a function of its own, and all of whole counts is inlined into it: left to
+// itself the compiler finds both together too much and leaves calls in the loops, which costs a
+// twentieth to a tenth.
+template <class ScoresOf, class T>
+[[gnu::noinline, gnu::flatten]] void expect_whole(const DocumentPass<T>& pass, std::int64_t first,
+                                                  std::int64_t last, Scratch<T>& s,
+                                                  DocumentSums& sums) {
+  const ScoresOf scores{pass.prior};
+  for (std::int64_t i = first; i < last; ++i)
+    expect_document(pass, scores, pass.W.data, i, last, s, sums);
+}
+template <class ScoresOf, class T>
+[[gnu::noinline]] void expect_fractional(const DocumentPass<T>& pass, std::int64_t first,
+                                         std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
+  const ScoresOf scores{pass.prior};
+  for (std::int64_t i = first; i < last; ++i)
+    expect_document(pass, scores, pass.W.weight, i, last, s, sums);
+}
+
 // ScoresOf: a prior's Expect<T> or Maximise<T>.
 template <class ScoresOf, class T>
 void expect_documents(const DocumentPass<T>& pass, std::int64_t first, std::int64_t last,
                       Scratch<T>& s, DocumentSums& sums) {
-  const ScoresOf scores{pass.prior};
-  for (std::int64_t i = first; i < last; ++i) expect_document(pass, scores, i, last, s, sums);
+  if (pass.W.weight == nullptr)
+    expect_whole<ScoresOf>(pass, first, last, s, sums);
+  else
+    expect_fractional<ScoresOf>(pass, first, last, s, sums);
 }
 
 // The statistics of one feature from its entries [begin, end): the sum of (15).

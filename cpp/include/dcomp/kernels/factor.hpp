@@ -120,12 +120,13 @@ inline std::int64_t choose_active(std::int64_t K, FactorScratch<T>& s, double* b
   return n_active;
 }
 
-template <class T>
-inline void factor_row(const FactorPass<T>& pass, std::int64_t i, std::int64_t last,
-                       FactorScratch<T>& s, FactorSums& sums) {
+template <class Number, class T>
+inline void factor_row(const FactorPass<T>& pass, const Number* numbers, std::int64_t i,
+                       std::int64_t last, FactorScratch<T>& s, FactorSums& sums) {
   constexpr std::int64_t lanes = kLanes<T>;
   const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i), K = pass.F.width;
-  const std::int32_t *index = pass.W.indices + begin, *w = pass.W.data + begin;
+  const std::int32_t* index = pass.W.indices + begin;
+  const Number* w = numbers + begin;
   for (std::int64_t k = 0; k < K; ++k) s.x[k] = pass.x_in.row(i)[k];
   for (std::int64_t k = K; k < pass.F.stride; ++k) s.x[k] = 0;
   double total = 0;
@@ -159,10 +160,21 @@ inline void factor_row(const FactorPass<T>& pass, std::int64_t i, std::int64_t l
   for (std::int64_t k = 0; k < K; ++k) pass.x_out.row(i)[k] = s.x[k];
 }
 
+// Not inline, as in kernels/expect.hpp.
+template <class Number, class T>
+[[gnu::noinline]] void factor_numbers(const FactorPass<T>& pass, const Number* numbers,
+                                      std::int64_t first, std::int64_t last, FactorScratch<T>& s,
+                                      FactorSums& sums) {
+  for (std::int64_t i = first; i < last; ++i) factor_row(pass, numbers, i, last, s, sums);
+}
+
 template <class T>
 void factor_rows(const FactorPass<T>& pass, std::int64_t first, std::int64_t last,
                  FactorScratch<T>& s, FactorSums& sums) {
-  for (std::int64_t i = first; i < last; ++i) factor_row(pass, i, last, s, sums);
+  if (pass.W.weight == nullptr)
+    factor_numbers(pass, pass.W.data, first, last, s, sums);
+  else
+    factor_numbers(pass, pass.W.weight, first, last, s, sums);
 }
 
 }  // namespace dcomp::DCOMP_ISA

@@ -17,8 +17,10 @@
 namespace dcomp::DCOMP_ISA {
 
 // A document's words, and f at one eta.
+template <class Number>
 struct LaplaceWords {
-  const std::int32_t *feature, *w;
+  const std::int32_t* feature;
+  const Number* w;
   std::int64_t n, n_ahead;
   double length;
 };
@@ -29,8 +31,8 @@ struct LaplacePoint {
 
 // Sets e, z, delta and Pdelta at eta. e is kept away from numbers whose products with theta
 // would be denormal; what that changes is below 1e-17 of a document.
-template <class T>
-inline LaplacePoint evaluate_at(const LaplacePass<T>& pass, const LaplaceWords& words,
+template <class Number, class T>
+inline LaplacePoint evaluate_at(const LaplacePass<T>& pass, const LaplaceWords<Number>& words,
                                 const double* eta, LaplaceScratch<T>& s) {
   constexpr int lanes = kLanes<double>;
   const std::int64_t K = pass.P.width, wide = pass.P.stride;
@@ -53,8 +55,8 @@ inline LaplacePoint evaluate_at(const LaplacePass<T>& pass, const LaplaceWords& 
 }
 
 // The weights w / Z, and c in s.sum.
-template <class T>
-inline void expected_counts(const LaplacePass<T>& pass, const LaplaceWords& words,
+template <class Number, class T>
+inline void expected_counts(const LaplacePass<T>& pass, const LaplaceWords<Number>& words,
                             LaplaceScratch<T>& s) {
   for (std::int64_t p = 0; p < words.n; ++p) s.weight[p] = static_cast<T>(words.w[p]) / s.z[p];
   weighted_sum(pass.Theta, words.feature, s.weight, words.n, s.sum);
@@ -78,8 +80,8 @@ inline void complete_hessian(const LaplacePass<T>& pass, double length, double t
 }
 
 // Adds what the responsibilities' own answer to eta takes away: - diag c + sum_j w_j phi_j phi_j'.
-template <class T>
-inline void observed_hessian(const LaplacePass<T>& pass, const LaplaceWords& words,
+template <class Number, class T>
+inline void observed_hessian(const LaplacePass<T>& pass, const LaplaceWords<Number>& words,
                              LaplaceScratch<T>& s) {
   constexpr int lanes = kLanes<double>;
   const std::int64_t K = pass.P.width, wide = pass.P.stride, stride = pass.Theta.stride;
@@ -100,9 +102,9 @@ inline void observed_hessian(const LaplacePass<T>& pass, const LaplaceWords& wor
 }
 
 // Newton's step from gradient and Hessian; returns what it promises, gradient * step.
-template <class T>
-inline double newton_step(const LaplacePass<T>& pass, const LaplaceWords& words, double total,
-                          LaplaceScratch<T>& s) {
+template <class Number, class T>
+inline double newton_step(const LaplacePass<T>& pass, const LaplaceWords<Number>& words,
+                          double total, LaplaceScratch<T>& s) {
   const std::int64_t K = pass.P.width, wide = pass.P.stride;
   for (std::int64_t k = 0; k < K; ++k)
     s.gradient[k] = s.sum[k] - words.length * static_cast<double>(s.e[k]) / total - s.Pdelta[k];
@@ -117,8 +119,8 @@ inline double newton_step(const LaplacePass<T>& pass, const LaplaceWords& words,
 }
 
 // Newton with halved steps where f would not rise; leaves e, z, weight, sum of the last point.
-template <class T>
-inline LaplacePoint climb(const LaplacePass<T>& pass, const LaplaceWords& words,
+template <class Number, class T>
+inline LaplacePoint climb(const LaplacePass<T>& pass, const LaplaceWords<Number>& words,
                           LaplaceScratch<T>& s, LaplaceSums& sums) {
   const std::int64_t wide = pass.P.stride;
   // f is a sum of logs of numbers in T: differences below this are rounding.
@@ -145,8 +147,8 @@ inline LaplacePoint climb(const LaplacePass<T>& pass, const LaplaceWords& words,
 }
 
 // Sigma_d, the value of the document, and its share of the sums. S_d = Sigma_d + delta delta'.
-template <class T>
-inline double close_document(const LaplacePass<T>& pass, const LaplaceWords& words,
+template <class Number, class T>
+inline double close_document(const LaplacePass<T>& pass, const LaplaceWords<Number>& words,
                              const LaplacePoint& at, std::int64_t i, LaplaceScratch<T>& s,
                              LaplaceSums& sums) {
   constexpr int lanes = kLanes<double>;
@@ -184,14 +186,13 @@ inline double close_document(const LaplacePass<T>& pass, const LaplaceWords& wor
   return at.f + pass.half_log_det_P - half_log_det;
 }
 
-template <class T>
-inline void laplace_document(const LaplacePass<T>& pass, std::int64_t i, std::int64_t last,
-                             LaplaceScratch<T>& s, LaplaceSums& sums) {
+template <class Number, class T>
+inline void laplace_document(const LaplacePass<T>& pass, const Number* numbers, std::int64_t i,
+                             std::int64_t last, LaplaceScratch<T>& s, LaplaceSums& sums) {
   const std::int64_t begin = pass.W.indptr[i], K = pass.P.width, wide = pass.P.stride;
-  std::int64_t tokens = 0;
-  for (std::int64_t p = begin; p < pass.W.indptr[i + 1]; ++p) tokens += pass.W.data[p];
-  const LaplaceWords words{pass.W.indices + begin, pass.W.data + begin, pass.W.size(i),
-                           pass.W.indptr[last] - begin, static_cast<double>(tokens)};
+  const Number* w = numbers + begin;
+  const LaplaceWords<Number> words{pass.W.indices + begin, w, pass.W.size(i),
+                                   pass.W.indptr[last] - begin, length_of(w, pass.W.size(i))};
   for (std::int64_t k = 0; k < K; ++k) s.eta[k] = pass.eta_in.row(i)[k];
   for (std::int64_t k = K; k < wide; ++k) s.eta[k] = s.step[k] = s.delta[k] = s.gradient[k] = 0;
   const LaplacePoint at = climb(pass, words, s, sums);
@@ -212,10 +213,21 @@ inline void laplace_document(const LaplacePass<T>& pass, std::int64_t i, std::in
   for (std::int64_t p = 0; p < words.n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
+// Not inline, as in kernels/expect.hpp.
+template <class Number, class T>
+[[gnu::noinline]] void laplace_numbers(const LaplacePass<T>& pass, const Number* numbers,
+                                       std::int64_t first, std::int64_t last, LaplaceScratch<T>& s,
+                                       LaplaceSums& sums) {
+  for (std::int64_t i = first; i < last; ++i) laplace_document(pass, numbers, i, last, s, sums);
+}
+
 template <class T>
 void laplace_documents(const LaplacePass<T>& pass, std::int64_t first, std::int64_t last,
                        LaplaceScratch<T>& s, LaplaceSums& sums) {
-  for (std::int64_t i = first; i < last; ++i) laplace_document(pass, i, last, s, sums);
+  if (pass.W.weight == nullptr)
+    laplace_numbers(pass, pass.W.data, first, last, s, sums);
+  else
+    laplace_numbers(pass, pass.W.weight, first, last, s, sums);
 }
 
 }  // namespace dcomp::DCOMP_ISA

@@ -12,8 +12,10 @@ double log_predictive(const CsrView& W, const Rows<const T>& Theta, const double
   const std::int64_t begin = W.indptr[i], n = W.size(i);
   inner_products(Theta, W.indices + begin, n, n, scores, z);
   for (std::int64_t p = 0; p < n; ++p) z[p] = z[p] > kWeightFloor<T> ? z[p] : kWeightFloor<T>;
-  return weighted_log(W.data + begin, z, n) +
-         scale_of_words(W.data + begin, W.indices + begin, log_scale, n);
+  const auto value = [&](const auto* w) {
+    return weighted_log(w, z, n) + scale_of_words(w, W.indices + begin, log_scale, n);
+  };
+  return W.weight == nullptr ? value(W.data + begin) : value(W.weight + begin);
 }
 
 }  // namespace dcomp::DCOMP_ISA
