@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import dcomp
 from dcomp import Counts, fit
 from dcomp.executors import LocalExecutor
-from dcomp.inference import MaximumLikelihood
+from dcomp.inference import MaximumLikelihood, likelihood_em
 from dcomp.models import DirichletMultinomial, GammaPoisson, Observations
 from dcomp.reference import map_em
 
@@ -155,6 +155,26 @@ def test_a_general_optimiser_finds_no_more():
     assert -loss(moved)[0] < height - 1
     back = minimize(loss, moved, **how)
     assert -back.fun == pytest.approx(height, abs=0.5)
+
+
+@pytest.mark.parametrize("without", ["features", "documents"])
+def test_the_residual_is_the_largest_breach(without, monkeypatch):
+    """Of documents and of features, each with the other left out."""
+    counts, W, blocks = problem("mixed")
+    algorithm, observed, state = begin(counts.in_parts(3), "float64")
+    left_out = {"features": "_breach_of_loadings", "documents": "_breach_of_scores"}[without]
+    monkeypatch.setattr(likelihood_em, left_out, lambda *_: 0.0)
+    for _ in range(5):
+        whole = state.gathered(LocalExecutor(1))
+        c, n, _ = reference_step(W, whole.c, whole.n, blocks)
+        m, Theta = shares_of(whole.c, whole.n, blocks)
+        totals = np.zeros((blocks.max() + 1, K))
+        np.add.at(totals, blocks, n)
+        sides = (m * c.sum(axis=1, keepdims=True), c), (Theta * totals[blocks], n)
+        x, new = sides[0 if without == "features" else 1]
+        breach = np.abs(np.minimum(x, 1 - new / np.maximum(x, 1e-300))).max()
+        state, info = algorithm.step(observed, state, LocalExecutor(1))
+        assert info.residual == pytest.approx(breach, rel=1e-6)
 
 
 def test_the_residual_sees_one_wrong_document_and_one_wrong_feature():
