@@ -54,8 +54,12 @@ double prior_constant(Treatment treatment, const double* gamma, const std::int32
     if (gamma[j] != last_gamma) last_value = std::lgamma((last_gamma = gamma[j]) + more);
     constant -= last_value;
   }
-  for (double t : total)
-    if (t > 0) constant += std::lgamma(t);  // an empty block has no prior
+  double last_total = -1;
+  for (double t : total) {
+    if (t <= 0) continue;  // an empty block has no prior
+    if (t != last_total) last_value = std::lgamma(last_total = t);
+    constant += last_value;
+  }
   return constant * static_cast<double>(K);
 }
 

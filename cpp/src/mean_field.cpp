@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "dcomp/aligned.hpp"
 #include "dcomp/dispatch.hpp"
@@ -12,8 +13,8 @@ namespace dcomp {
 namespace {
 
 // Tasks of fixed size, so that sums are cut in the same places whatever the number of threads.
-constexpr std::int64_t kDocsPerTask = 32;
-constexpr std::int64_t kSlotsPerTask = 64;
+constexpr std::int64_t kDocsPerTask = 32, kEntriesPerTask = std::int64_t{1} << 15;
+constexpr std::int64_t kSlotsPerTask = 64, kColumnsPerTask = 1024;
 // Documents folded in before their tasks' sums are added up: bounds the memory of those sums.
 constexpr std::int64_t kDocsPerRound = std::int64_t{1} << 13;
 
@@ -21,56 +22,83 @@ std::int64_t n_tasks(std::int64_t n, std::int64_t per_task) {
   return (n + per_task - 1) / per_task;
 }
 
+// To whole vectors, however wide.
+std::int64_t round_up(std::int64_t n) { return (n + 15) / 16 * 16; }
+
+// What a worker must have room for.
+struct Room {
+  std::int64_t entries = 0;  // of the longest document, or places where those are more
+  std::int64_t columns = 0;  // numbers of a document's columns
+  bool has_dense = false;    // whether any document has a place for every feature
+
+  Room(const CsrView& W, std::int64_t K, int max_inner) {
+    const bool few = K <= kFewComponents;
+    for (std::int64_t i = 0; i < W.n_docs; ++i) {
+      const std::int64_t n = W.size(i);
+      const bool dense = few && is_dense(n, W.n_features);
+      has_dense |= dense;
+      entries = std::max(entries, round_up(dense ? W.n_features : n));
+      if (few && !dense) columns = std::max(columns, K * round_up(n));
+    }
+    if (!few && max_inner >= kGatherFrom) columns = kGatherSize;
+  }
+};
+
 // Scratch for every thread.
 template <class T>
 class Workers {
  public:
-  Workers(int n_threads, std::int64_t padded, std::int64_t max_entries, int max_inner)
+  Workers(int n_threads, std::int64_t padded, const Room& room)
       : rows_(n_threads * 5 * padded),
-        entries_(n_threads * 2 * round_up(max_entries)),
-        columns_(max_inner >= kGatherFrom ? n_threads * kGatherSize : 0),
+        entries_(n_threads * 3 * room.entries),
+        columns_(n_threads * room.columns),
         sums_(n_threads * padded),
         chosen_(n_threads * padded) {
     for (int t = 0; t < n_threads; ++t) {
       T* row = rows_.data() + t * 5 * padded;
-      T* entry = entries_.data() + t * 2 * round_up(max_entries);
+      T* entry = entries_.data() + t * 3 * room.entries;
       scratch_.push_back({row, row + padded, row + 2 * padded, row + 3 * padded, row + 4 * padded,
-                          entry, entry + round_up(max_entries),
-                          max_inner >= kGatherFrom ? columns_.data() + t * kGatherSize : nullptr,
-                          chosen_.data() + t * padded, sums_.data() + t * padded});
+                          entry, entry + room.entries, entry + 2 * room.entries,
+                          columns_.data() + t * room.columns, chosen_.data() + t * padded,
+                          sums_.data() + t * padded});
     }
   }
   Scratch<T>& operator[](int worker) { return scratch_[static_cast<std::size_t>(worker)]; }
 
  private:
-  static std::int64_t round_up(std::int64_t n) { return (n + 15) / 16 * 16; }
   AlignedVector<T> rows_, entries_, columns_;
   AlignedVector<double> sums_;
   AlignedVector<std::int32_t> chosen_;
   std::vector<Scratch<T>> scratch_;
 };
 
-std::int64_t longest(const CsrView& W) {
-  std::int64_t n = 0;
-  for (std::int64_t i = 0; i < W.n_docs; ++i) n = std::max(n, W.size(i));
-  return n;
+// Where the tasks over documents [first, last) begin, and `last`: by documents and, where they are
+// long, by entries, so that a few long ones are work for several threads too.
+std::vector<std::int64_t> task_starts(const CsrView& W, std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> starts{first};
+  for (std::int64_t i = first + 1; i < last; ++i)
+    if (i - starts.back() >= kDocsPerTask ||
+        W.indptr[i] - W.indptr[starts.back()] >= kEntriesPerTask)
+      starts.push_back(i);
+  if (last > first) starts.push_back(last);
+  return starts;
 }
 
 // Runs the documents [first, last) in fixed tasks and adds their sums in task order.
 template <class T>
 void run_documents(const DocumentPass<T>& pass, const ScorePrior& prior, std::int64_t first,
                    std::int64_t last, Workers<T>& workers, int n_threads, ExpectSums& total) {
-  const std::int64_t padded = pass.Theta.stride, tasks = n_tasks(last - first, kDocsPerTask);
+  const std::vector<std::int64_t> starts = task_starts(pass.W, first, last);
+  const std::int64_t padded = pass.Theta.stride, tasks = std::ssize(starts) - 1;
   AlignedVector<double> sums(static_cast<std::size_t>(tasks * 2 * padded));
   std::vector<DocumentSums> part(static_cast<std::size_t>(tasks));
   const AllocationKernels<T>& of = kernels<T>().priors[prior.which];
   const auto kernel = prior.mode == ScoreMode::expect ? of.expect : of.maximise;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
-    DocumentSums& mine = part[static_cast<std::size_t>(t)];
-    mine.log = sums.data() + t * 2 * padded;
-    mine.mean = mine.log + padded;
-    const std::int64_t begin = first + t * kDocsPerTask;
-    kernel(pass, begin, std::min(begin + kDocsPerTask, last), workers[worker], mine);
+    const auto at = static_cast<std::size_t>(t);
+    part[at].log = sums.data() + t * 2 * padded;
+    part[at].mean = part[at].log + padded;
+    kernel(pass, starts[at], starts[at + 1], workers[worker], part[at]);
   });
   for (const DocumentSums& p : part) {
     total.bound += p.bound;
@@ -80,6 +108,17 @@ void run_documents(const DocumentPass<T>& pass, const ScorePrior& prior, std::in
       total.mean[k] += p.mean[k];
     }
   }
+}
+
+// Theta with features side by side, for documents of few components that have a place for each;
+// ones behind them, so that a place of no feature has a Z to divide by.
+template <class T>
+AlignedVector<T> turned(const Rows<const T>& Theta) {
+  const std::int64_t stride = round_up(Theta.n_rows);
+  AlignedVector<T> out(static_cast<std::size_t>(Theta.width * stride), T(1));
+  for (std::int64_t j = 0; j < Theta.n_rows; ++j)
+    for (std::int64_t k = 0; k < Theta.width; ++k) out[k * stride + j] = Theta.row(j)[k];
+  return out;
 }
 
 template <class T>
@@ -104,6 +143,80 @@ ExpectSums empty_sums(std::int64_t K) {
   return sums;
 }
 
+// n of a slab: feature by feature, from the list of its entries.
+template <class T>
+void collect_entries(const FeaturePass<T>& pass, const CorpusIndex& index, const Slab& slab,
+                     Workers<T>& workers, int n_threads) {
+  const std::int64_t slots = slab.last_slot - slab.first_slot;
+  const auto kernel = kernels<T>().collect_feature;
+  parallel_for(n_threads, n_tasks(slots, kSlotsPerTask), [&](std::int64_t t, int worker) {
+    const std::int64_t first = slab.first_slot + t * kSlotsPerTask;
+    const std::int64_t last = std::min(first + kSlotsPerTask, slab.last_slot);
+    for (std::int64_t s = first; s < last; ++s)
+      kernel(pass, index.feature(s), index.start(s) - slab.first_entry,
+             index.start(s + 1) - slab.first_entry, workers[worker].sum);
+  });
+}
+
+// What few components need in a pass over slabs: Theta turned, and in double the sums of slabs that
+// have a table.
+template <class T>
+class Turned {
+ public:
+  Turned(const ExpectInput<T>& input, const CorpusIndex& index, const Room& room)
+      : W_(input.W), index_(index), Theta_(input.Theta), stride_(round_up(input.W.n_features)) {
+    if (Theta_.width > kFewComponents) return;
+    std::size_t n_tables = 0;
+    for (std::size_t slab = 0; slab < index.slabs().size(); ++slab)
+      n_tables += index.table(W_, slab).data != nullptr;
+    all_tables_ = n_tables == index.slabs().size();
+    const bool has_table = n_tables > 0;
+    if (has_table) sum_.resize(static_cast<std::size_t>(Theta_.width * stride_));
+    if (has_table || room.has_dense) columns_ = turned(Theta_);
+  }
+
+  // Whether every slab has a table.
+  bool all_tables() const { return all_tables_; }
+
+  // Tells the documents of a slab.
+  void prepare(std::size_t slab, DocumentPass<T>& pass) const {
+    if (columns_.empty()) return;
+    pass.turned = columns_.data();
+    pass.turned_stride = stride_;
+    pass.table = index_.table(W_, slab);
+  }
+
+  // The sums of a slab that has a table, from what its documents left.
+  void collect(const DocumentPass<T>& pass, int n_threads) {
+    const Rows<T>& e = pass.e_out;
+    const TablePass<T> features{
+        pass.table, {e.data, e.n_rows, e.width, e.stride}, columns_.data(), sum_.data(), stride_};
+    const auto kernel = kernels<T>().collect_few;
+    parallel_for(n_threads, n_tasks(stride_, kColumnsPerTask), [&](std::int64_t t, int) {
+      const std::int64_t first = t * kColumnsPerTask;
+      kernel(features, first, std::min(first + kColumnsPerTask, stride_));
+    });
+  }
+
+  void add_to(const Rows<T>& n) const {
+    if (sum_.empty()) return;
+    for (std::int64_t j = 0; j < n.n_rows; ++j)
+      for (std::int64_t k = 0; k < n.width; ++k) {
+        const double more = static_cast<double>(Theta_.row(j)[k]) * sum_[k * stride_ + j];
+        n.row(j)[k] = static_cast<T>(static_cast<double>(n.row(j)[k]) + more);
+      }
+  }
+
+ private:
+  CsrView W_;
+  const CorpusIndex& index_;
+  Rows<const T> Theta_;
+  std::int64_t stride_;
+  bool all_tables_ = false;
+  AlignedVector<T> columns_;
+  AlignedVector<double> sum_;
+};
+
 }  // namespace
 
 template <class T>
@@ -111,34 +224,39 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
                   const Rows<T>& c_out, const Rows<T>& n, int n_threads) {
   const std::int64_t padded = input.Theta.stride, K = c_in.width;
   const PreparedPrior<T> prior(input.prior, padded);
-  Workers<T> workers(n_threads, padded, longest(input.W), input.max_inner);
-  AlignedVector<T> e(index.max_slab_docs() * padded), weight(index.max_slab_entries());
+  const Room room(input.W, K, input.max_inner);
+  Workers<T> workers(n_threads, padded, room);
+  Turned<T> few(input, index, room);
+  AlignedVector<T> e(index.max_slab_docs() * padded);
+  AlignedVector<T> weight(few.all_tables() ? 0 : index.max_slab_entries());
   ExpectSums total = empty_sums(K);
 
-  for (const Slab& slab : index.slabs()) {
+  for (std::size_t s = 0; s < index.slabs().size(); ++s) {
+    const Slab& slab = index.slabs()[s];
+    const std::int64_t n_docs = slab.last_doc - slab.first_doc;
     DocumentPass<T> documents = document_pass(input, prior, c_in, c_out);
     documents.log_scale = nullptr;
-    documents.e_out = {e.data(), slab.last_doc - slab.first_doc, K, padded};
-    documents.weight_out = weight.data();
-    documents.place = index.place();
+    documents.e_out = {e.data(), n_docs, K, padded};
     documents.first_doc = slab.first_doc;
+    few.prepare(s, documents);
+    const bool by_entries = documents.table.data == nullptr;
+    if (by_entries) {
+      documents.weight_out = weight.data();
+      documents.place = index.place();
+    }
     run_documents(documents, input.prior, slab.first_doc, slab.last_doc, workers, n_threads, total);
-
-    const FeaturePass<T> features{input.Theta,
-                                  {e.data(), slab.last_doc - slab.first_doc, K, padded},
-                                  weight.data(),
-                                  index.document() + slab.first_entry,
-                                  n};
-    const std::int64_t slots = slab.last_slot - slab.first_slot;
-    const auto kernel = kernels<T>().collect_feature;
-    parallel_for(n_threads, n_tasks(slots, kSlotsPerTask), [&](std::int64_t t, int worker) {
-      const std::int64_t first = slab.first_slot + t * kSlotsPerTask;
-      const std::int64_t last = std::min(first + kSlotsPerTask, slab.last_slot);
-      for (std::int64_t s = first; s < last; ++s)
-        kernel(features, index.feature(s), index.start(s) - slab.first_entry,
-               index.start(s + 1) - slab.first_entry, workers[worker].sum);
-    });
+    if (by_entries) {
+      const FeaturePass<T> features{input.Theta,
+                                    {e.data(), n_docs, K, padded},
+                                    weight.data(),
+                                    index.document() + slab.first_entry,
+                                    n};
+      collect_entries(features, index, slab, workers, n_threads);
+    } else {
+      few.collect(documents, n_threads);
+    }
   }
+  few.add_to(n);
   for (std::int64_t j = 0; j < input.W.n_features; ++j)
     total.bound += index.total(j) * input.log_scale[j];
   return total;
@@ -149,9 +267,13 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
                    double* bound, int n_threads) {
   const std::int64_t padded = input.Theta.stride;
   const PreparedPrior<T> prior(input.prior, padded);
-  Workers<T> workers(n_threads, padded, longest(input.W), input.max_inner);
+  const Room room(input.W, c_in.width, input.max_inner);
+  Workers<T> workers(n_threads, padded, room);
   ExpectSums total = empty_sums(c_in.width);
   DocumentPass<T> pass = document_pass(input, prior, c_in, c_out);
+  const AlignedVector<T> columns = room.has_dense ? turned(input.Theta) : AlignedVector<T>();
+  pass.turned = columns.data();
+  pass.turned_stride = round_up(input.W.n_features);
   pass.doc_bound = bound;
   for (std::int64_t first = 0; first < input.W.n_docs; first += kDocsPerRound)
     run_documents(pass, input.prior, first, std::min(first + kDocsPerRound, input.W.n_docs),
@@ -162,7 +284,7 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
 template <class T>
 void log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* log_scale,
                     const Rows<const T>& scores, double* out, int n_threads) {
-  Workers<T> workers(n_threads, Theta.stride, longest(W), 1);
+  Workers<T> workers(n_threads, Theta.stride, Room(W, kFewComponents + 1, 1));
   const auto kernel = kernels<T>().log_predictive;
   parallel_for(n_threads, n_tasks(W.n_docs, kDocsPerTask), [&](std::int64_t t, int worker) {
     Scratch<T>& s = workers[worker];
