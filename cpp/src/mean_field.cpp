@@ -158,64 +158,72 @@ void collect_entries(const FeaturePass<T>& pass, const CorpusIndex& index, const
   });
 }
 
-// What few components need in a pass over slabs: Theta turned, and in double the sums of slabs that
-// have a table.
+// What a pass is told, and what it adds to.
 template <class T>
-class Turned {
- public:
-  Turned(const ExpectInput<T>& input, const CorpusIndex& index, const Room& room)
-      : W_(input.W), index_(index), Theta_(input.Theta), stride_(round_up(input.W.n_features)) {
-    if (Theta_.width > kFewComponents) return;
-    std::size_t n_tables = 0;
-    for (std::size_t slab = 0; slab < index.slabs().size(); ++slab)
-      n_tables += index.table(W_, slab).data != nullptr;
-    all_tables_ = n_tables == index.slabs().size();
-    const bool has_table = n_tables > 0;
-    if (has_table) sum_.resize(static_cast<std::size_t>(Theta_.width * stride_));
-    if (has_table || room.has_dense) columns_ = turned(Theta_);
+struct Passing {
+  const ExpectInput<T>& input;
+  const PreparedPrior<T>& prior;
+  const CorpusIndex& index;
+  Rows<const T> c_in;
+  Rows<T> c_out, n;
+  const AlignedVector<T>& columns;  // Theta turned, where that is wanted
+  int n_threads;
+
+  DocumentPass<T> documents(AlignedVector<T>& e, std::int64_t first, std::int64_t last) const {
+    DocumentPass<T> pass = document_pass(input, prior, c_in, c_out);
+    pass.log_scale = nullptr;
+    pass.e_out = {e.data(), last - first, c_in.width, input.Theta.stride};
+    pass.first_doc = first;
+    pass.turned = columns.data();
+    pass.turned_stride = round_up(input.W.n_features);
+    return pass;
   }
-
-  // Whether every slab has a table.
-  bool all_tables() const { return all_tables_; }
-
-  // Tells the documents of a slab.
-  void prepare(std::size_t slab, DocumentPass<T>& pass) const {
-    if (columns_.empty()) return;
-    pass.turned = columns_.data();
-    pass.turned_stride = stride_;
-    pass.table = index_.table(W_, slab);
-  }
-
-  // The sums of a slab that has a table, from what its documents left.
-  void collect(const DocumentPass<T>& pass, int n_threads) {
-    const Rows<T>& e = pass.e_out;
-    const TablePass<T> features{
-        pass.table, {e.data, e.n_rows, e.width, e.stride}, columns_.data(), sum_.data(), stride_};
-    const auto kernel = kernels<T>().collect_few;
-    parallel_for(n_threads, n_tasks(stride_, kColumnsPerTask), [&](std::int64_t t, int) {
-      const std::int64_t first = t * kColumnsPerTask;
-      kernel(features, first, std::min(first + kColumnsPerTask, stride_));
-    });
-  }
-
-  void add_to(const Rows<T>& n) const {
-    if (sum_.empty()) return;
-    for (std::int64_t j = 0; j < n.n_rows; ++j)
-      for (std::int64_t k = 0; k < n.width; ++k) {
-        const double more = static_cast<double>(Theta_.row(j)[k]) * sum_[k * stride_ + j];
-        n.row(j)[k] = static_cast<T>(static_cast<double>(n.row(j)[k]) + more);
-      }
-  }
-
- private:
-  CsrView W_;
-  const CorpusIndex& index_;
-  Rows<const T> Theta_;
-  std::int64_t stride_;
-  bool all_tables_ = false;
-  AlignedVector<T> columns_;
-  AlignedVector<double> sum_;
 };
+
+// Slab by slab, with a weight for every entry.
+template <class T>
+void expect_slabs(const Passing<T>& over, Workers<T>& workers, ExpectSums& total) {
+  const CorpusIndex& index = over.index;
+  const std::int64_t padded = over.input.Theta.stride;
+  AlignedVector<T> e(index.max_slab_docs() * padded), weight(index.max_slab_entries());
+  for (const Slab& slab : index.slabs()) {
+    DocumentPass<T> documents = over.documents(e, slab.first_doc, slab.last_doc);
+    documents.weight_out = weight.data();
+    documents.place = index.place();
+    run_documents(documents, over.input.prior, slab.first_doc, slab.last_doc, workers,
+                  over.n_threads, total);
+    const FeaturePass<T> features{over.input.Theta,
+                                  {e.data(), documents.e_out.n_rows, over.n.width, padded},
+                                  weight.data(),
+                                  index.document() + slab.first_entry,
+                                  over.n};
+    collect_entries(features, index, slab, workers, over.n_threads);
+  }
+}
+
+// All documents and then all features, which a table of bytes needs no weights for.
+template <class T>
+void expect_table(const Passing<T>& over, const Rows<const std::uint8_t>& table,
+                  Workers<T>& workers, ExpectSums& total) {
+  const Rows<const T>& Theta = over.input.Theta;
+  const std::int64_t n_docs = table.n_rows, K = over.n.width, stride = round_up(table.width);
+  AlignedVector<T> e(n_docs * Theta.stride);
+  DocumentPass<T> documents = over.documents(e, 0, n_docs);
+  documents.table = table;
+  run_documents(documents, over.input.prior, 0, n_docs, workers, over.n_threads, total);
+
+  AlignedVector<double> sum(K * stride);
+  const TablePass<T> features{
+      table, {e.data(), n_docs, K, Theta.stride}, over.columns.data(), sum.data(), stride};
+  const auto kernel = kernels<T>().collect_few;
+  parallel_for(over.n_threads, n_tasks(stride, kColumnsPerTask), [&](std::int64_t t, int) {
+    const std::int64_t first = t * kColumnsPerTask;
+    kernel(features, first, std::min(first + kColumnsPerTask, stride));
+  });
+  for (std::int64_t j = 0; j < over.n.n_rows; ++j)
+    for (std::int64_t k = 0; k < K; ++k)
+      over.n.row(j)[k] = static_cast<T>(static_cast<double>(Theta.row(j)[k]) * sum[k * stride + j]);
+}
 
 }  // namespace
 
@@ -226,37 +234,15 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
   const PreparedPrior<T> prior(input.prior, padded);
   const Room room(input.W, K, input.max_inner);
   Workers<T> workers(n_threads, padded, room);
-  Turned<T> few(input, index, room);
-  AlignedVector<T> e(index.max_slab_docs() * padded);
-  AlignedVector<T> weight(few.all_tables() ? 0 : index.max_slab_entries());
   ExpectSums total = empty_sums(K);
-
-  for (std::size_t s = 0; s < index.slabs().size(); ++s) {
-    const Slab& slab = index.slabs()[s];
-    const std::int64_t n_docs = slab.last_doc - slab.first_doc;
-    DocumentPass<T> documents = document_pass(input, prior, c_in, c_out);
-    documents.log_scale = nullptr;
-    documents.e_out = {e.data(), n_docs, K, padded};
-    documents.first_doc = slab.first_doc;
-    few.prepare(s, documents);
-    const bool by_entries = documents.table.data == nullptr;
-    if (by_entries) {
-      documents.weight_out = weight.data();
-      documents.place = index.place();
-    }
-    run_documents(documents, input.prior, slab.first_doc, slab.last_doc, workers, n_threads, total);
-    if (by_entries) {
-      const FeaturePass<T> features{input.Theta,
-                                    {e.data(), n_docs, K, padded},
-                                    weight.data(),
-                                    index.document() + slab.first_entry,
-                                    n};
-      collect_entries(features, index, slab, workers, n_threads);
-    } else {
-      few.collect(documents, n_threads);
-    }
-  }
-  few.add_to(n);
+  const auto table = K <= kFewComponents ? index.table(input.W) : Rows<const std::uint8_t>{};
+  const bool by_table = table.data != nullptr;
+  const auto columns = by_table || room.has_dense ? turned(input.Theta) : AlignedVector<T>();
+  const Passing<T> over{input, prior, index, c_in, c_out, n, columns, n_threads};
+  if (by_table)
+    expect_table(over, table, workers, total);
+  else
+    expect_slabs(over, workers, total);
   for (std::int64_t j = 0; j < input.W.n_features; ++j)
     total.bound += index.total(j) * input.log_scale[j];
   return total;

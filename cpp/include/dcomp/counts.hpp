@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <vector>
 
-#include "dcomp/aligned.hpp"
 #include "dcomp/matrix.hpp"
 
 namespace dcomp {
@@ -45,6 +44,7 @@ struct Slab {
 class CorpusIndex {
  public:
   explicit CorpusIndex(const CsrView& W);
+  ~CorpusIndex();
 
   const std::vector<Slab>& slabs() const { return slabs_; }
   std::int64_t max_slab_docs() const { return max_slab_docs_; }
@@ -59,11 +59,10 @@ class CorpusIndex {
   double total(std::int64_t j) const { return total_[j]; }
   // CSR order -> place in feature order, counted from the slab's first entry.
   const std::int32_t* place() const { return place_.data(); }
-  // The counts of a slab as a table of bytes, (documents, features) with zeros behind the features
-  // to a whole cache line; empty where a byte does not hold a count, or most cells would be zero.
-  // W must be what the index was made of. Built for all slabs when first asked for: only passes of
-  // few components do.
-  Rows<const std::uint8_t> table(const CsrView& W, std::size_t slab) const;
+  // All counts as a table of bytes, (documents, features) with zeros behind the features to a whole
+  // cache line; empty where a byte does not hold a count, or most cells would be zero. W must be
+  // what the index was made of. Built when first asked for: only passes of few components do.
+  Rows<const std::uint8_t> table(const CsrView& W) const;
 
  private:
   void add_slab(const CsrView& W, std::int64_t first_doc, std::int64_t last_doc,
@@ -76,8 +75,8 @@ class CorpusIndex {
   std::vector<std::int32_t> place_;
   std::vector<double> total_;
   std::int64_t max_slab_docs_ = 0, max_slab_entries_ = 0;
-  mutable std::once_flag has_tables_;
-  mutable std::vector<AlignedVector<std::uint8_t>> tables_;  // by slab
+  struct Table;
+  std::unique_ptr<Table> table_;
 };
 
 // Empty when W is sound, else what is wrong and where.

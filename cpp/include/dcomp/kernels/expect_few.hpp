@@ -246,17 +246,17 @@ template <class T>
 
 // The feature half for the documents of a table of bytes: vectors run along features, and a
 // document's z is worked out again, which costs less than to write it down and read it back.
+// Documents come in runs, of which a cache line of bytes serves several vectors.
 template <int K, class T>
 inline void collect_table(const TablePass<T>& pass, std::int64_t first, std::int64_t last) {
   constexpr int lanes = kLanes<T>;
   const std::int64_t n_docs = pass.table.n_rows;
-  for (std::int64_t p = first; p < last; p += lanes) {
-    Vec<T> column[K];
+  for (std::int64_t begin = 0; begin < n_docs; begin += kFewRun) {
+    const std::int64_t end = begin + kFewRun < n_docs ? begin + kFewRun : n_docs;
+    for (std::int64_t p = first; p < last; p += lanes) {
+      Vec<T> column[K], part[K] = {};
 #pragma GCC unroll 8
-    for (int k = 0; k < K; ++k) column[k] = load(pass.turned + k * pass.stride + p);
-    for (std::int64_t begin = 0; begin < n_docs; begin += kFewRun) {
-      const std::int64_t end = begin + kFewRun < n_docs ? begin + kFewRun : n_docs;
-      Vec<T> part[K] = {};
+      for (int k = 0; k < K; ++k) column[k] = load(pass.turned + k * pass.stride + p);
       for (std::int64_t i = begin; i < end; ++i) {
         const T* e = pass.e.row(i);
         Vec<T> x[K];
