@@ -113,11 +113,14 @@ void run_documents(const DocumentPass<T>& pass, const ScorePrior& prior, std::in
 // Theta with features side by side, for documents of few components that have a place for each;
 // ones behind them, so that a place of no feature has a Z to divide by.
 template <class T>
-AlignedVector<T> turned(const Rows<const T>& Theta) {
+AlignedVector<T> turned(const Rows<const T>& Theta, int n_threads) {
   const std::int64_t stride = round_up(Theta.n_rows);
   AlignedVector<T> out(static_cast<std::size_t>(Theta.width * stride), T(1));
-  for (std::int64_t j = 0; j < Theta.n_rows; ++j)
-    for (std::int64_t k = 0; k < Theta.width; ++k) out[k * stride + j] = Theta.row(j)[k];
+  parallel_for(n_threads, n_tasks(Theta.n_rows, kColumnsPerTask), [&](std::int64_t t, int) {
+    const std::int64_t last = std::min((t + 1) * kColumnsPerTask, Theta.n_rows);
+    for (std::int64_t j = t * kColumnsPerTask; j < last; ++j)
+      for (std::int64_t k = 0; k < Theta.width; ++k) out[k * stride + j] = Theta.row(j)[k];
+  });
   return out;
 }
 
@@ -219,10 +222,11 @@ void expect_table(const Passing<T>& over, const Rows<const std::uint8_t>& table,
   parallel_for(over.n_threads, n_tasks(stride, kColumnsPerTask), [&](std::int64_t t, int) {
     const std::int64_t first = t * kColumnsPerTask;
     kernel(features, first, std::min(first + kColumnsPerTask, stride));
+    for (std::int64_t j = first; j < std::min(first + kColumnsPerTask, over.n.n_rows); ++j)
+      for (std::int64_t k = 0; k < K; ++k)
+        over.n.row(j)[k] =
+            static_cast<T>(static_cast<double>(Theta.row(j)[k]) * sum[k * stride + j]);
   });
-  for (std::int64_t j = 0; j < over.n.n_rows; ++j)
-    for (std::int64_t k = 0; k < K; ++k)
-      over.n.row(j)[k] = static_cast<T>(static_cast<double>(Theta.row(j)[k]) * sum[k * stride + j]);
 }
 
 }  // namespace
@@ -237,7 +241,8 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
   ExpectSums total = empty_sums(K);
   const auto table = K <= kFewComponents ? index.table(input.W) : Rows<const std::uint8_t>{};
   const bool by_table = table.data != nullptr;
-  const auto columns = by_table || room.has_dense ? turned(input.Theta) : AlignedVector<T>();
+  const auto columns =
+      by_table || room.has_dense ? turned(input.Theta, n_threads) : AlignedVector<T>();
   const Passing<T> over{input, prior, index, c_in, c_out, n, columns, n_threads};
   if (by_table)
     expect_table(over, table, workers, total);
@@ -257,7 +262,8 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
   Workers<T> workers(n_threads, padded, room);
   ExpectSums total = empty_sums(c_in.width);
   DocumentPass<T> pass = document_pass(input, prior, c_in, c_out);
-  const AlignedVector<T> columns = room.has_dense ? turned(input.Theta) : AlignedVector<T>();
+  const AlignedVector<T> columns =
+      room.has_dense ? turned(input.Theta, n_threads) : AlignedVector<T>();
   pass.turned = columns.data();
   pass.turned_stride = round_up(input.W.n_features);
   pass.doc_bound = bound;
