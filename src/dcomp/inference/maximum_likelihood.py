@@ -249,7 +249,7 @@ def _solve_documents(
 ) -> tuple[Local, _Documents]:
     """The documents of a part with Θ given."""
     c, sums = how.algorithm.solve(part.corpus, how.given, local.c, n_threads)
-    shares = share_change(local.c, c, part.counts.doc_totals)
+    shares = share_change(local.c, c, part.doc_totals)
     after = replace(local, c=read_only(c))
     return after, _Documents(c.sum(axis=0, dtype=np.float64), sums, shares)
 
