@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
+#include "dcomp/aligned.hpp"
 #include "dcomp/counts.hpp"
 
 namespace dcomp {
@@ -13,9 +15,43 @@ constexpr std::int64_t kSlabEntries = std::int64_t{1} << 19;
 // Fractional counts have the range of whole ones, so that sums of them stay finite in float32.
 constexpr double kLargest = 2147483647;
 
+// From one entry in so many cells on there is a table of bytes: its zeros then cost less than the
+// weight and the place that each entry would have.
+constexpr std::int64_t kTableFrom = 4;
+
+AlignedVector<std::uint8_t> table_of(const CsrView& W, std::int64_t stride) {
+  const std::int64_t nnz = W.indptr[W.n_docs];
+  AlignedVector<std::uint8_t> table;
+  if (kTableFrom * nnz < W.n_docs * W.n_features) return table;
+  for (std::int64_t p = 0; p < nnz; ++p)
+    if (W.data[p] > 255) return table;
+  table.resize(static_cast<std::size_t>(W.n_docs * stride));
+  for (std::int64_t i = 0; i < W.n_docs; ++i)
+    for (std::int64_t p = W.indptr[i]; p < W.indptr[i + 1]; ++p)
+      table[static_cast<std::size_t>(i * stride + W.indices[p])] =
+          static_cast<std::uint8_t>(W.data[p]);
+  return table;
+}
+
 }  // namespace
 
-CorpusIndex::CorpusIndex(const CsrView& W) {
+// Several threads may ask at once.
+struct CorpusIndex::Table {
+  std::once_flag is_built;
+  AlignedVector<std::uint8_t> cells;
+};
+
+CorpusIndex::~CorpusIndex() = default;
+
+Rows<const std::uint8_t> CorpusIndex::table(const CsrView& W) const {
+  constexpr auto line = static_cast<std::int64_t>(kCacheLine);
+  const std::int64_t stride = (W.n_features + line - 1) / line * line;
+  std::call_once(table_->is_built, [&] { table_->cells = table_of(W, stride); });
+  if (table_->cells.empty()) return {};
+  return {table_->cells.data(), W.n_docs, W.n_features, stride};
+}
+
+CorpusIndex::CorpusIndex(const CsrView& W) : table_(std::make_unique<Table>()) {
   const auto nnz = static_cast<std::size_t>(W.indptr[W.n_docs]);
   document_.resize(nnz);
   place_.resize(nnz);

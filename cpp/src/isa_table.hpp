@@ -66,6 +66,7 @@ constexpr Kernels<T> table() {
           Tables<ScorePriors>::allocation<T>,
           {"LN", "laplace", &laplace_documents<T>},
           &collect_feature<T>,
+          &collect_few<T>,
           &loading_row<T>,
           &log_predictive<T>,
           {"GP", "factorise", &factor_rows<T>},

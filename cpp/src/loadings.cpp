@@ -10,7 +10,7 @@ namespace dcomp {
 
 namespace {
 
-constexpr std::int64_t kRowsPerTask = 256;
+constexpr std::int64_t kRowsPerTask = 256, kBlocksPerTask = 1024;
 
 // (G, padded) totals sum_j (n_jk + gamma_j) per block, gamma - 1 for map; padding stays 0.
 // Long tables are cut into a fixed number of pieces that are added in order; with many blocks the
@@ -54,8 +54,12 @@ double prior_constant(Treatment treatment, const double* gamma, const std::int32
     if (gamma[j] != last_gamma) last_value = std::lgamma((last_gamma = gamma[j]) + more);
     constant -= last_value;
   }
-  for (double t : total)
-    if (t > 0) constant += std::lgamma(t);  // an empty block has no prior
+  double last_total = -1;
+  for (double t : total) {
+    if (t <= 0) continue;  // an empty block has no prior
+    if (t != last_total) last_value = std::lgamma(last_total = t);
+    constant += last_value;
+  }
   return constant * static_cast<double>(K);
 }
 
@@ -69,13 +73,24 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const double
   std::vector<double> total =
       block_totals(n, gamma, less, block, n_blocks, Theta.stride, n_threads);
   double objective = prior_constant(treatment, gamma, block, n_blocks, n.n_rows, n.width);
-  for (std::int64_t g = 0; g < n_blocks; ++g)
-    for (std::int64_t k = 0; k < n.width; ++k) {
-      double& t = total[static_cast<std::size_t>(g * Theta.stride + k)];
-      if (t <= 0) continue;  // an empty block, or nothing but zeros under map
-      if (treatment == Treatment::vb) objective -= std::lgamma(t);
-      t = treatment == Treatment::vb ? digamma_of(t) : std::log(t);
-    }
+  const auto each_total = [&](std::int64_t first, std::int64_t last, const auto& change) {
+    for (std::int64_t g = first; g < last; ++g)
+      for (std::int64_t k = 0; k < n.width; ++k) {
+        double& t = total[static_cast<std::size_t>(g * Theta.stride + k)];
+        if (t > 0) change(t);  // not an empty block, nor nothing but zeros under map
+      }
+  };
+  if (treatment == Treatment::vb)
+    each_total(0, n_blocks, [&](double& t) {
+      objective -= std::lgamma(t);
+      t = digamma_of(t);
+    });
+  else
+    parallel_for(n_threads, (n_blocks + kBlocksPerTask - 1) / kBlocksPerTask,
+                 [&](std::int64_t task, int) {
+                   const std::int64_t last = std::min((task + 1) * kBlocksPerTask, n_blocks);
+                   each_total(task * kBlocksPerTask, last, [](double& t) { t = std::log(t); });
+                 });
 
   LoadingPass<T> pass;
   pass.treatment = treatment;

@@ -38,7 +38,7 @@ std::vector<T> positive_points(double low, double high, int n) {
 }
 
 template <class T>
-std::vector<T> apply(void (*function)(const T*, T*, std::int64_t), const std::vector<T>& x) {
+std::vector<T> applied(void (*function)(const T*, T*, std::int64_t), const std::vector<T>& x) {
   std::vector<T> out(x.size());
   function(x.data(), out.data(), static_cast<std::int64_t>(x.size()));
   return out;
@@ -48,7 +48,7 @@ std::vector<T> apply(void (*function)(const T*, T*, std::int64_t), const std::ve
 template <class T, class Reference, class Tolerance>
 void compare(void (*function)(const T*, T*, std::int64_t), const std::vector<T>& x,
              const Reference& reference, const Tolerance& tolerance) {
-  const std::vector<T> out = apply(function, x);
+  const std::vector<T> out = applied(function, x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto expected = static_cast<double>(reference(static_cast<long double>(x[i])));
     CHECK_CLOSE(out[i], expected, tolerance(expected));
@@ -71,8 +71,8 @@ void check_exp(const InstructionSet& set, double low, double high) {
   // Outside, the result stays a positive normal number.
   const T far = static_cast<T>(1e30);
   const std::vector<T> out =
-      apply<T>(set.kernels<T>().special[kExp], {-far, T(-1000), far, T(1000), T(-2000), 0, 0, 0,
-                                                -far, T(-1000), far, T(1000), T(-2000), 0, 0, 0});
+      applied<T>(set.kernels<T>().special[kExp], {-far, T(-1000), far, T(1000), T(-2000), 0, 0, 0,
+                                                  -far, T(-1000), far, T(1000), T(-2000), 0, 0, 0});
   for (const T value : out) CHECK(std::isnormal(value) && value > 0);
 }
 
@@ -142,8 +142,8 @@ TEST(digamma_is_the_slope_of_log_gamma) {
       std::vector<double> points(16, x);
       points[0] = x - h;
       points[1] = x + h;
-      const auto value = apply(set->log_gamma, points);
-      const auto slope = apply(set->kernels<double>().special[kDigamma], points);
+      const auto value = applied(set->log_gamma, points);
+      const auto slope = applied(set->kernels<double>().special[kDigamma], points);
       CHECK_CLOSE((value[1] - value[0]) / (2 * h), slope[2], 1e-7 * (1 + std::abs(slope[2])));
     }
 }

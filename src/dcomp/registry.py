@@ -21,7 +21,7 @@ from dcomp.models import MODELS, Model
 # Which algorithms each way of allocating words serves (MODELS §2).
 _MODES = {
     "expect": ("mean-field",),
-    "maximise": ("map",),
+    "maximise": ("map", "ml"),
     "temper": ("tempered-em",),
     "factorise": ("ml",),
     "sample": ("gibbs",),
@@ -40,7 +40,8 @@ def supported() -> dict[str, tuple[str, ...]]:
     cells: dict[str, list[str]] = {key: [] for key in MODELS}
     for key, mode in _core.compiled():
         if key in cells:  # a prior of the kernels that no model has is not offered
-            cells[key].extend(name for name in _MODES[mode] if name in ALGORITHMS)
+            names = (name for name in _MODES[mode] if name in ALGORITHMS)
+            cells[key].extend(name for name in names if name not in cells[key])
     return {key: tuple(names) for key, names in cells.items()}
 
 

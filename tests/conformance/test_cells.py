@@ -79,9 +79,7 @@ def test_save_load(key, algorithm, planted, tmp_path):
 
 
 def test_it_can_be_judged(key, algorithm, planted):
-    counts = planted[0]
-    if algorithm != "ml":  # which takes one block
-        counts = counts.with_blocks([0] * 20 + [1] * 10)
+    counts = planted[0].with_blocks([0] * 20 + [1] * 10)
     fitted = make(key, algorithm, n_chains=2).fit(counts).fit_
     judged = evaluate.diagnostics(fitted, counts)
     assert judged.verdict in ("converged", "not converged", "cannot tell")

@@ -208,16 +208,10 @@ def test_exposure_only_rescales_the_scores():
 
 def test_what_it_asks_for():
     W, *_ = problem(11)
-    with pytest.raises(InvalidParameter, match=r"no priors.*gamma=1.*got gamma = 0.5"):
-        dcomp.DCA(2, model="GP", algorithm="ml", verbose=0).fit(W)
+    with pytest.raises(InvalidParameter, match=r"no priors.*gamma=1.*got gamma = 0.3"):
+        dcomp.DCA(2, model="GP", algorithm="ml", gamma=0.3, verbose=0).fit(W)
     with pytest.raises(InvalidParameter, match="got alpha = 2"):
         dcomp.DCA(2, model="GP", algorithm="ml", alpha=2, beta=1, gamma=1, verbose=0).fit(W)
-    with pytest.raises(UnsupportedCombination, match="one block"):
-        fit(
-            Counts.from_matrix(W, blocks=[0] * 5 + [1] * 6),
-            GammaPoisson.build(2, **FLAT),
-            MaximumLikelihood(),
-        )
     with pytest.raises(InvalidParameter, match=r"beta = 0 with alpha = 0.5"):
         GammaPoisson.build(2, alpha=0.5, beta=0.0)
     for algorithm in ("mean-field", "gibbs", "collapsed-gibbs"):

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "dcomp/matrix.hpp"
 
 namespace dcomp {
 
@@ -45,6 +48,7 @@ struct Slab {
 class CorpusIndex {
  public:
   explicit CorpusIndex(const CsrView& W);
+  ~CorpusIndex();
 
   const std::vector<Slab>& slabs() const { return slabs_; }
   std::int64_t max_slab_docs() const { return max_slab_docs_; }
@@ -59,6 +63,10 @@ class CorpusIndex {
   double total(std::int64_t j) const { return total_[j]; }
   // CSR order -> place in feature order, counted from the slab's first entry.
   const std::int32_t* place() const { return place_.data(); }
+  // All counts as a table of bytes, (documents, features) with zeros behind the features to a whole
+  // cache line; empty where a byte does not hold a count, or most cells would be zero. W must be
+  // what the index was made of. Built when first asked for: only passes of few components do.
+  Rows<const std::uint8_t> table(const CsrView& W) const;
 
  private:
   void add_slab(const CsrView& W, std::int64_t first_doc, std::int64_t last_doc,
@@ -71,6 +79,8 @@ class CorpusIndex {
   std::vector<std::int32_t> place_;
   std::vector<double> total_;
   std::int64_t max_slab_docs_ = 0, max_slab_entries_ = 0;
+  struct Table;
+  std::unique_ptr<Table> table_;
 };
 
 // Empty when W is sound, else what is wrong and where.

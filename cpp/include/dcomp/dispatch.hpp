@@ -44,6 +44,7 @@ struct Kernels {
       laplace_documents;
   void (*collect_feature)(const FeaturePass<T>&, std::int32_t j, std::int64_t begin,
                           std::int64_t end, double* sum);
+  void (*collect_few)(const TablePass<T>&, std::int64_t first, std::int64_t last);
   double (*loading_row)(const LoadingPass<T>&, std::int64_t j, double* log_theta);
   double (*log_predictive)(const CsrView&, const Rows<const T>& Theta, const double* log_scale,
                            std::int64_t i, const T* scores, T* z);

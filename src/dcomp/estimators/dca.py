@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import announce, progress
 from dcomp.evaluate import HeldOut, completion
-from dcomp.inference import Algorithm
+from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Model
@@ -30,7 +31,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     model "DM": m ~ Dirichlet(α), w ~ Multinomial(L, Θm), BJ06 (4), fitted by (17)–(19);
     model "GP": l_k ~ Gamma(α_k, β_k), w_j ~ Poisson(e (Θl)_j), BJ06 (2), fitted by (13)–(16);
     model "CGP": as GP, but l_k = 0 with probability ρ_k, BJ06 (3). All three by Gibbs sampling,
-    direct (BJ06 figure 6) and collapsed (figure 7); DM and GP also by EM at the modes, C04 (14);
+    direct (BJ06 figure 6) and collapsed (figure 7); DM and GP also by EM at the modes, C04 (14), or
+    at the maximum of the likelihood, without priors (DM with blocks: the model of ADMIXTURE);
     model "LN": η ~ N(μ0, Σ0), m = softmax(η), B18 §7, by Laplace mean field: see CTM.
 
     Parameters
@@ -39,15 +41,15 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     model : "DM", "GP", "CGP", "LN", "TM" (a complete tree of 7 branches; others by `TreeDCA`), a
         long name, one that a field knows ("lda", "gap", "ctm"; "plsa" and "nmf" bring their
         algorithm and no priors, as `PLSA` and `NMF` do), or a Model object.
-    algorithm : "auto", "mean-field", "map", "gibbs", "collapsed-gibbs", "laplace", or an Algorithm
-        object.
+    algorithm : "auto", "mean-field", "map", "ml", "gibbs", "collapsed-gibbs", "laplace", or an
+        Algorithm object.
     alpha : all but LN and TM: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
         numbers.
     beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths),
         "learned" (by map too: C04's scale of each theme, c_k = α_k/β_k), a number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
     gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
-        features, learned by the samplers).
+        features, learned by the samplers). ml has none: 1 unless you say otherwise.
     loadings : treatment of Θ by mean field and laplace ("mean", "map", "vb") or map ("mean",
         "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
@@ -183,6 +185,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _given(self) -> dict[str, Any]:
         """What the parameters say by the names of the table, and what a cousin fixes."""
         own, options = self.get_params(deep=False), table()
+        if _has_no_priors(own.get("algorithm")) and "gamma" in own:
+            usual = inspect.signature(type(self)).parameters["gamma"].default
+            if np.array_equal(own["gamma"], usual):
+                del own["gamma"]  # nothing was said of it, and there is no prior of loadings
         return {name: own[name] for name in own if name in options} | dict(self._fixed)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
@@ -281,6 +287,12 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _has_no_priors(algorithm: Any) -> bool:
+    """Whether an algorithm, by name or as an object, finds the maximum of the likelihood."""
+    kind = ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else algorithm
+    return getattr(kind, "estimates", None) == "likelihood"
 
 
 class LDA(DCA):

@@ -115,7 +115,7 @@ class _Climb:
 
     def _noise(self, objective: float) -> float:
         """What rounding may change of an objective, which sums up over words and may be near 0."""
-        size = max(abs(objective), self.observed.counts.n_tokens)
+        size = max(abs(objective), int(self.observed.doc_totals.sum()))
         return _NOISE[self.algorithm.precision.itemsize] * size
 
     @property

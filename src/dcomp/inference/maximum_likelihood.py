@@ -5,6 +5,8 @@ factorisation W ≈ L Θᵀ of least Kullback-Leibler divergence (BJ06 Lemma 2; 
 α = β = 0). One sweep solves for all documents with Θ given, then for all features with the scores
 given, by the multiplicative updates of Lee and Seung or by coordinate descent; both in
 `reference.kl_nmf`. Everything is in words: c holds e_i l_ik, n holds θ_jk Σ_i c_ik.
+
+Of DM, and where features come in several blocks, the maximum is found by EM (`likelihood_em`).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dcomp import _core
 from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Climber, FloatingArray, Info, share_change
+from dcomp.inference.likelihood_em import em_sweep, is_by_em
 from dcomp.inference.map_em import check_flat
 from dcomp.inference.options import SOLVER, START
 from dcomp.inference.path import Path
@@ -28,13 +31,15 @@ from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.options import Option
 
 SOLVERS = ("coordinate-descent", "multiplicative")
+_SETTLING = 20  # rounds that let documents come to rest
 
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Climber):
     """The maximum of p(W | L, Θ); no sweep lowers it.
 
-    solver: "coordinate-descent", or "multiplicative" (Lee and Seung).
+    solver: "coordinate-descent", or "multiplicative" (Lee and Seung); of GP with one block of
+    features. All else is solved by EM, whose updates are multiplicative whatever this says.
     max_rounds, round_tol: rounds of coordinate descent per document or feature and sweep, at most
     and until Σ|Δ| ≤ tol·(its words).
     start: "seeded", "spectral" or "auto", as in MeanField.
@@ -86,12 +91,8 @@ class MaximumLikelihood(Climber):
             raise UnsupportedCombination(
                 "gamma='auto' is learned by gibbs and collapsed-gibbs, not ml"
             )
-        if observed.counts.features.n_blocks > 1:
-            raise UnsupportedCombination(
-                "ml takes one block of features, because loadings that sum to 1 in each of several "
-                "are no free factor; use map with alpha=1 and gamma=1"
-            )
-        if len(observed.parts) > 1 and self.solver == SOLVERS[0]:
+        by_em = is_by_em(model, observed.counts.features)
+        if len(observed.parts) > 1 and self.solver == SOLVERS[0] and not by_em:
             raise UnsupportedCombination(
                 "coordinate descent solves for a feature with all documents at hand, and these "
                 f"counts are in {len(observed.parts)} parts: give solver='multiplicative', whose "
@@ -102,6 +103,8 @@ class MaximumLikelihood(Climber):
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: documents, then features."""
+        if is_by_em(state.model, observed.counts.features):
+            return self._em_step(observed, state, executor)
         parts, sweep = observed.parts, state.sweep + 1
         of_documents = _Half(self, normalised_columns(state.n))
         half, first = executor.map_reduce(_solve_documents, parts, state.locals, of_documents)
@@ -128,6 +131,20 @@ class MaximumLikelihood(Climber):
         shared = replace(state.shared, n=read_only(n), sweep=sweep)
         return replace(state, shared=shared, locals=after), info
 
+    def _em_step(
+        self, observed: Observations, state: State, executor: Executor
+    ) -> tuple[State, Info]:
+        swept = em_sweep(observed, state, executor, settles=self.max_rounds >= _SETTLING)
+        info = FactorInfo(
+            swept.state.sweep,
+            swept.objective,
+            swept.objective,
+            swept.updates,
+            shares=swept.shares,
+            residual=swept.residual,
+        )
+        return swept.state, info
+
     @property
     def treatment(self) -> str:
         """θ ∝ n."""
@@ -139,7 +156,7 @@ class MaximumLikelihood(Climber):
 
     def settling(self) -> Self:
         """Itself with documents that come to rest in every sweep."""
-        return replace(self, max_rounds=max(self.max_rounds, 20), round_tol=1e-5)
+        return replace(self, max_rounds=max(self.max_rounds, _SETTLING), round_tol=1e-5)
 
     def carried_type(self, model: Model) -> type[Carried]:
         """Where its climb stands."""
@@ -166,8 +183,10 @@ class MaximumLikelihood(Climber):
 
 @dataclass(frozen=True, kw_only=True)
 class FactorInfo(Info):
-    """A row of maximum likelihood, with the largest breach of the conditions of a maximum
-    (Karush, Kuhn, Tucker)."""
+    """A row of maximum likelihood, with the largest breach of the conditions of a maximum (Karush,
+    Kuhn, Tucker) over scores and loadings: |min(x, 1 − g)| of x words with the slope g of the
+    likelihood per word. 0.01 says that no number that holds a word or more would change by more
+    than a hundredth of itself in a step of EM, and that no smaller one would gain."""
 
     residual: float
 
@@ -230,7 +249,7 @@ def _solve_documents(
 ) -> tuple[Local, _Documents]:
     """The documents of a part with Θ given."""
     c, sums = how.algorithm.solve(part.corpus, how.given, local.c, n_threads)
-    shares = share_change(local.c, c, part.counts.doc_totals)
+    shares = share_change(local.c, c, part.doc_totals)
     after = replace(local, c=read_only(c))
     return after, _Documents(c.sum(axis=0, dtype=np.float64), sums, shares)
 

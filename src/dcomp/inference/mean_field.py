@@ -346,7 +346,7 @@ def allocate(
         bound + float(constant),
         counts.n_docs,
         n_updates,
-        share_change(local.c, c, counts.doc_totals),
+        share_change(local.c, c, part.doc_totals),
         prior.modes_seen(c, part.total_exposure) if how.mode == "maximise" else None,
     )
     return replace(local, c=read_only(c)), stats

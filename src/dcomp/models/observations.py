@@ -92,6 +92,11 @@ class Observations:
         )
 
     @cached_property
+    def doc_totals(self) -> npt.NDArray[np.int64]:
+        """Tokens per document, (I): kept, because every sweep of a climb asks for them."""
+        return self.counts.doc_totals
+
+    @cached_property
     def block_totals(self) -> npt.NDArray[np.int64]:
         """Tokens per document and block, (I, G)."""
         return self.counts.block_totals

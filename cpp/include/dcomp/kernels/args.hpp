@@ -22,12 +22,23 @@ inline constexpr std::int64_t kGatherSize = std::int64_t{1} << 18;
 // Plain updates between two jumps ahead: the rate must be measured between plain ones.
 inline constexpr int kJumpEvery = 3;
 
+// Up to so many components, vectors run along the words of a document (kernels/expect_few.hpp).
+inline constexpr std::int64_t kFewComponents = 8;
+// Counts that are not whole go the plain way.
+inline bool is_few(const CsrView& W, std::int64_t K) {
+  return K <= kFewComponents && W.weight == nullptr;
+}
+// Whether a document of n entries then has a place for each of J features: those that it does not
+// have cost less than those that it has would cost to gather.
+[[gnu::always_inline]] inline bool is_dense(std::int64_t n, std::int64_t J) { return 3 * n >= J; }
+
 // One worker's buffers; `entries` hold the longest document, the others one padded row.
 template <class T>
 struct Scratch {
   T *c, *c_before, *a, *shift, *e;
   T *z, *weight;         // entries
-  T* columns;            // kGatherSize numbers
+  T* w;                  // entries; for few components, where all three may hold all features
+  T* columns;            // kGatherSize numbers or, for few components, K times the entries
   std::int32_t* chosen;  // one padded row
   double* sum;
 };
@@ -51,6 +62,13 @@ struct DocumentPass {
   const std::int32_t* place = nullptr;
   std::int64_t first_doc = 0;
 
+  // For few components, if any document is dense: Theta turned, (K, turned_stride) with J numbers
+  // and ones behind them; and the counts of the documents from `first_doc` on, where they have a
+  // table of bytes.
+  const T* turned = nullptr;
+  std::int64_t turned_stride = 0;
+  Rows<const std::uint8_t> table;
+
   double* doc_bound = nullptr;  // wanted only when scores of single documents are asked for
 };
 
@@ -69,6 +87,17 @@ struct FeaturePass {
   const T* weight = nullptr;
   const std::uint16_t* document = nullptr;
   Rows<T> n;
+};
+
+// The same but for theta, where the documents have a table of bytes and components are few:
+// sum_kj += sum_i weight_ij e_ik.
+template <class T>
+struct TablePass {
+  Rows<const std::uint8_t> table;  // (documents, features), zeros behind them
+  Rows<const T> e;
+  const T* turned = nullptr;  // (K, stride)
+  double* sum = nullptr;      // (K, stride)
+  std::int64_t stride = 0;
 };
 
 // How the loadings stand in the allocation: MODELS.md section 4.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dcomp/kernels/args.hpp"
+#include "dcomp/kernels/expect_few.hpp"
 #include "dcomp/kernels/rows.hpp"
 #include "dcomp/priors/concept.hpp"
 #include "dcomp/special.hpp"
@@ -161,6 +162,91 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
   }
 }
 
+// What a document leaves behind when it has settled: its c, its e where statistics are collected,
+// and its share of the sums; `log_words` is sum_j w_j log Z_j.
+template <class ScoresOf, class Number, class T>
+inline void close_document(const DocumentPass<T>& pass, const ScoresOf& scores, const Number* w,
+                           std::int64_t i, double length, double top, double log_words,
+                           Scratch<T>& s, DocumentSums& sums) {
+  const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i), K = pass.c_in.width;
+  for (std::int64_t k = 0; k < K; ++k) pass.c_out.row(i)[k] = s.c[k];
+  double common = 0;
+  const double prior_part = scores.close(i, s.a, {sums.log, sums.mean}, &common);
+  double bound = prior_part + length * (top + common) + log_words;  // (16), (19)
+  if (pass.log_scale != nullptr)
+    bound += scale_of_words(w, pass.W.indices + begin, pass.log_scale, n);
+  sums.bound += bound;
+  if (pass.doc_bound != nullptr) pass.doc_bound[i] = bound;
+  if (pass.e_out.data == nullptr) return;
+  T* e_out = pass.e_out.row(i - pass.first_doc);
+  for (std::int64_t k = 0; k < pass.Theta.stride; ++k) e_out[k] = s.e[k];
+}
+
+// Few components: always all of them, with jumps ahead where the document starts cold. z and w / z
+// of the last update are kept in `s` with kKeeps.
+template <int K, bool kKeeps, class ScoresOf, class T>
+inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf& scores,
+                                    const Places<T>& at, double length, Scratch<T>& s,
+                                    DocumentSums& sums) {
+  const std::int64_t padded = pass.Theta.stride;
+  const bool starts_cold = pass.max_inner >= kGatherFrom;
+  for (std::int64_t k = K; k < padded; ++k) s.sum[k] = 0;
+  double last_change = 0;
+  for (int inner = 1;; ++inner) {
+    if (starts_cold)
+      for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
+    const double top = scores.weights(s);
+    allocate_places<K, kKeeps>(at, s.e, s.z, s.weight, s.sum);  // Z of (14), (18)
+    const Update update{update_c(padded, s), top};              // (13), (17)
+    sums.inner += 1;
+    if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) return update;
+    const double rate = update.change / last_change;
+    last_change = update.change;
+    if (starts_cold && inner % kJumpEvery == 0 && rate > 0.3 && rate < 1)
+      jump_ahead(padded, rate, s.c_before, s);
+  }
+}
+
+template <class ScoresOf, class T>
+  requires Allocation<ScoresOf, T>
+inline void expect_document_few(const DocumentPass<T>& pass, const ScoresOf& scores, std::int64_t i,
+                                std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
+  const std::int64_t begin = pass.W.indptr[i], n = pass.W.size(i);
+  const std::int64_t n_ahead = pass.W.indptr[last] - begin;
+  const std::int64_t K = pass.c_in.width, padded = pass.Theta.stride;
+  const std::int32_t *feature = pass.W.indices + begin, *w = pass.W.data + begin;
+  const bool dense = is_dense(n, pass.W.n_features);
+  // A row of the table is read in the place of the entries, which take eight times the memory.
+  const bool by_table = dense && pass.table.data != nullptr;
+  const std::uint8_t* row = by_table ? pass.table.row(i - pass.first_doc) : nullptr;
+  const Extent extent = by_table ? extent_of(row, pass.W.n_features) : extent_of(w, n);
+  const double length = extent.length;
+  for (std::int64_t k = 0; k < K; ++k) s.c[k] = pass.c_in.row(i)[k];
+  for (std::int64_t k = K; k < padded; ++k) s.c[k] = 0;
+  scores.shift(i, s.shift);
+  const Places<T> at = by_table ? places_of_row(pass, row, s)
+                       : dense  ? places_of_features(pass, feature, w, n, s)
+                                : places_of_entries(pass, feature, w, n, n_ahead, s);
+  Update update{};
+  double log_words = 0;
+  with_few(K, [&](auto few) {
+    constexpr int size = few.size;
+    if (dense) {
+      update = fixed_point_by_places<size, false>(pass, scores, at, length, s, sums);
+      log_words = log_of_dense<size>(at, extent, s.e, s.z);
+    } else {
+      update = fixed_point_by_places<size, true>(pass, scores, at, length, s, sums);
+      log_words = log_of_places(at.w, s.z, at.n);
+    }
+  });
+  close_document(pass, scores, w, i, length, update.top, log_words, s, sums);
+  if (pass.weight_out == nullptr) return;
+  if (dense) with_few(K, [&](auto few) { products_of_places<few.size, false>(at, s.e, s.z); });
+  for (std::int64_t p = 0; p < n; ++p)
+    pass.weight_out[pass.place[begin + p]] =
+        dense ? static_cast<T>(w[p]) / s.z[feature[p]] : s.weight[p];
+}
+
 // numbers: of all entries, `pass.W.data` or `pass.W.weight`.
 template <class ScoresOf, class Number, class T>
   requires Allocation<ScoresOf, T>
@@ -184,21 +270,12 @@ inline void expect_document(const DocumentPass<T>& pass, const ScoresOf& scores,
       by_columns ? fixed_point_by_columns(pass, scores, feature, w, n, length, s, sums)
                  : fixed_point_by_rows(pass, scores, feature, w, n, n_ahead, length, s, sums);
 
-  for (std::int64_t k = 0; k < K; ++k) pass.c_out.row(i)[k] = s.c[k];
-  double common = 0;
-  const double prior_part = scores.close(i, s.a, {sums.log, sums.mean}, &common);
-  double bound =
-      prior_part + length * (update.top + common) + weighted_log(w, s.z, n);  // (16), (19)
-  if (pass.log_scale != nullptr) bound += scale_of_words(w, feature, pass.log_scale, n);
-  sums.bound += bound;
-  if (pass.doc_bound != nullptr) pass.doc_bound[i] = bound;
+  close_document(pass, scores, w, i, length, update.top, weighted_log(w, s.z, n), s, sums);
   if (pass.weight_out == nullptr) return;
-  T* e_out = pass.e_out.row(i - pass.first_doc);
-  for (std::int64_t k = 0; k < padded; ++k) e_out[k] = s.e[k];
   for (std::int64_t p = 0; p < n; ++p) pass.weight_out[pass.place[begin + p]] = s.weight[p];
 }
 
-// Each of the two is a function of its own, and all of whole counts is inlined into it: left to
+// Each of the three is a function of its own, and all of whole counts is inlined into it: left to
 // itself the compiler finds both together too much and leaves calls in the loops, which costs a
 // twentieth to a tenth.
 template <class ScoresOf, class T>
@@ -208,6 +285,12 @@ template <class ScoresOf, class T>
   const ScoresOf scores{pass.prior};
   for (std::int64_t i = first; i < last; ++i)
     expect_document(pass, scores, pass.W.data, i, last, s, sums);
+}
+template <class ScoresOf, class T>
+[[gnu::noinline]] void expect_few(const DocumentPass<T>& pass, std::int64_t first,
+                                  std::int64_t last, Scratch<T>& s, DocumentSums& sums) {
+  const ScoresOf scores{pass.prior};
+  for (std::int64_t i = first; i < last; ++i) expect_document_few(pass, scores, i, last, s, sums);
 }
 template <class ScoresOf, class T>
 [[gnu::noinline]] void expect_fractional(const DocumentPass<T>& pass, std::int64_t first,
@@ -221,10 +304,12 @@ template <class ScoresOf, class T>
 template <class ScoresOf, class T>
 void expect_documents(const DocumentPass<T>& pass, std::int64_t first, std::int64_t last,
                       Scratch<T>& s, DocumentSums& sums) {
-  if (pass.W.weight == nullptr)
-    expect_whole<ScoresOf>(pass, first, last, s, sums);
-  else
+  if (is_few(pass.W, pass.c_in.width))
+    expect_few<ScoresOf>(pass, first, last, s, sums);
+  else if (pass.W.weight != nullptr)
     expect_fractional<ScoresOf>(pass, first, last, s, sums);
+  else
+    expect_whole<ScoresOf>(pass, first, last, s, sums);
 }
 
 // The statistics of one feature from its entries [begin, end): the sum of (15).

@@ -14,6 +14,7 @@ template <class T>
 double loading_row(const LoadingPass<T>& pass, std::int64_t j, double* log_theta) {
   constexpr int lanes = kLanes<double>;
   const std::int64_t K = pass.n.width, padded = pass.Theta.stride;
+  const std::int64_t real = (K + lanes - 1) / lanes * lanes;  // beyond there is padding alone
   const double gamma = pass.gamma[j];
   const double extra = pass.treatment == Treatment::map ? gamma - 1 : gamma;
   const double* log_total = pass.log_total.row(pass.block[j]);
@@ -26,8 +27,8 @@ double loading_row(const LoadingPass<T>& pass, std::int64_t j, double* log_theta
     const double value = static_cast<double>(n[k]) + extra;
     log_theta[k] = value > 1e-300 ? value : 1e-300;
   }
-  for (std::int64_t k = K; k < padded; ++k) log_theta[k] = 1;
-  for (std::int64_t k = 0; k < padded; k += lanes) {
+  for (std::int64_t k = K; k < real; ++k) log_theta[k] = 1;
+  for (std::int64_t k = 0; k < real; k += lanes) {
     const Vec<double> lambda = load(log_theta + k);
     if (pass.treatment == Treatment::vb) {
       const Vec<double> e_log = digamma<double>(lambda) - load(log_total + k);  // B18 (6.12)
@@ -41,7 +42,8 @@ double loading_row(const LoadingPass<T>& pass, std::int64_t j, double* log_theta
   }
   for (std::int64_t k = 0; k < K; ++k) largest = log_theta[k] > largest ? log_theta[k] : largest;
   T* theta = pass.Theta.row(j);
-  for (std::int64_t k = 0; k < padded; k += lanes) {
+  for (std::int64_t k = real; k < padded; ++k) theta[k] = 0;
+  for (std::int64_t k = 0; k < real; k += lanes) {
     const Vec<double> value = exp<double>(load(log_theta + k) - largest);
     store_double(theta + k,
                  max<double>(value, broadcast<double>(kWeightFloor<T>)) * load(pass.is_real + k));

@@ -16,7 +16,7 @@ struct ScorePass {
   std::uint64_t seed;
   std::uint32_t sweep;
   Purpose purpose;
-  std::int64_t first = 0;  // the number of the first document in the whole corpus
+  std::int64_t first = 0;                // the number of the first document in the whole corpus
   const std::int64_t* number = nullptr;  // (I): of each, where they do not follow one another
 
   // By which its random numbers are named. Always inline: all instruction sets share this header.
