@@ -117,7 +117,7 @@ def test_fractions_and_negatives():
         dcomp.NMF(2, verbose=0).fit(X)
     model = dcomp.NMF(2, fractional=True, tol=1e-6, verbose=0)
     Y = model.fit_transform(X) @ model.components_
-    assert model.loss_ == pytest.approx((X * np.log(X / Y) - X + Y).sum(), rel=1e-3)
+    assert model.loss_ == pytest.approx((X * np.log(X / Y) - X + Y).sum(), rel=5e-3)
     assert dcomp.NMF(2, loss="squared", verbose=0).fit(X).loss_ < 20
     with pytest.raises(InvalidCounts, match=r"Negative values.*at least 0; found -1"):
         dcomp.NMF(2, loss="squared", verbose=0).fit(W - 1)

@@ -88,14 +88,14 @@ class RoundedStructuredDCA(_Rounding, dcomp.StructuredDCA):
 
 
 CONFORMING = [  # those that are not rounded take any numbers
-    RoundedLDA(2, verbose=0, max_iter=40, tol=1e-2),
+    RoundedLDA(2, verbose=0),
     RoundedGaP(2, verbose=0, tol=1e-2),
     RoundedPLSA(2, verbose=0, tol=1e-2),
     RoundedNMF(2, verbose=0, tol=1e-2),
     dcomp.NMF(2, loss="squared", verbose=0, tol=1e-2),
     dcomp.LSA(1),
     dcomp.LSA(1, center=True),
-    RoundedCTM(2, start="mean-field", verbose=0, tol=1e-2),
+    RoundedCTM(2, start="mean-field", verbose=0, max_iter=30, tol=0),
     RoundedTreeDCA(2, 2, verbose=0, max_iter=10),
     RoundedStructuredDCA(2, verbose=0, max_iter=10, n_chains=2),
 ]
@@ -104,7 +104,7 @@ CONFORMING = [  # those that are not rounded take any numbers
 FRACTIONAL = [
     dcomp.DCA(2, fractional=True, verbose=0, tol=1e-2),
     dcomp.DCA(2, algorithm="map", fractional=True, verbose=0, tol=1e-2),
-    dcomp.LDA(2, fractional=True, verbose=0, max_iter=40, tol=1e-2),
+    dcomp.LDA(2, fractional=True, verbose=0),
     dcomp.GaP(2, fractional=True, verbose=0, tol=1e-2),
     dcomp.PLSA(2, fractional=True, verbose=0, tol=1e-2),
     dcomp.PLSA(2, held_out=0.2, fractional=True, verbose=0),

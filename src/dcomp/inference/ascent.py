@@ -143,7 +143,7 @@ class _Climb:
         """That was too far: back to x2, with this sweep for nothing."""
         back, _ = self._all(_give_up, after)
         shared = replace(state.shared, sweep=after.sweep)
-        limit = max(path.limit / 2, 1.0)
+        limit = max(path.factor / GROWTH, 1.0)
         path = replace(path.swept_to(path.objective), n=None, phase=0, limit=limit)
         row = replace(info, objective=path.objective, capped=())
         return _with(replace(back, shared=shared), path), row
@@ -159,9 +159,11 @@ class _Climb:
         return REFOLD if is_early else CLIMB
 
     def _to_come(self, path: Path) -> float:
-        """By the gains of the climb itself."""
+        """By the gains of the climb itself. Documents that may move to another optimum keep it from
+        being known closely: there less care is enough."""
+        least = 2.0 if self._may_move else 6.0
         stands = path.gained(STANDS) <= self._noise(path.objective)
-        return max(path.gained(STANDS), 0.0) if stands else path.to_come(LOOKED_AT)
+        return max(path.gained(STANDS), 0.0) if stands else path.to_come(LOOKED_AT, least)
 
     @property
     def _may_move(self) -> bool:
@@ -179,10 +181,10 @@ class _Climb:
         factor = min(factor, path.limit)
         if factor <= 1:
             after, _ = self._all(_let_go, after)
-            return _with(after, replace(path, n=None, phase=0, limit=limit))
+            return _with(after, replace(path, n=None, phase=0, limit=max(limit, GROWTH)))
         ahead, _ = self._all(_extrapolate, after, factor)
         n = extrapolated(points, factor, self.executor.n_threads)
-        return _with(ahead, replace(path, n=n, phase=2, limit=limit))
+        return _with(ahead, replace(path, n=n, phase=2, limit=limit, factor=factor))
 
     def measure(self, state: State, path: Path) -> tuple[State, Info]:
         """A plain sweep, in which documents come to rest: what hangs on single documents would not

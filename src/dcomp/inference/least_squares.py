@@ -92,7 +92,9 @@ def factorise(
             Z, B, loss, breach = _sweep(W, Z, B, size, half_step, signed)
             if loss <= lowest * (1 + _SAME):
                 best, lowest = (Z, B), min(loss, lowest)
-            likelihood.append(-0.5 * W.shape[0] * W.shape[1] * np.log(max(lowest, 1e-12 * size)))
+            likelihood.append(
+                -0.5 * W.shape[0] * W.shape[1] * np.log(max(lowest, 1e-12 * size, 1e-300))
+            )
             gained = float(np.diff(likelihood[-2:])[0]) / W.shape[0] if rows else None
             rows.append(FactorInfo(sweep, -loss, -loss, 1.0, change=gained, residual=breach))
             answers = [callback(rows[-1]) for callback in callbacks]  # all of them, always

@@ -33,6 +33,7 @@ class Path(Carried):
     stage: int = CLIMB
     phase: int = 0  # of a step: 0 at x0, 1 at x1 with x0 carried, 2 at x2 with the next x0 carried
     limit: float = FIRST_LIMIT  # of the factor a
+    factor: float = 1.0  # of the last step
     objective: float = LOWEST  # of the last sweep that was kept
     swept: int = 0  # in this stage
     rests: int = 0  # whether the gain was measured, and is small
@@ -94,13 +95,13 @@ class Path(Carried):
             return np.inf
         return self.objective - float(self.marks[-back])
 
-    def to_come(self, sweeps: int) -> float:
+    def to_come(self, sweeps: int, least: float) -> float:
         """What a climb still has to gain, if the gains of so many sweeps go on to fall as they did
-        from those before them; at least twice what these have gained. Steps of an accelerated
-        climb are uneven, but the slow directions that plain sweeps hardly show are seen over
-        many."""
+        from those before them; at least `least` times what these have gained. Steps of an
+        accelerated climb are uneven, but over many of them the slow directions are seen that plain
+        sweeps hardly show."""
         last, both = self.gained(sweeps), self.gained(2 * sweeps)
         before = both - last
         if not np.isfinite(both) or last <= 0:
             return max(0.0, both)
-        return np.inf if last >= before else last * max(2.0, last / (before - last))
+        return np.inf if last >= before else last * max(least, last / (before - last))

@@ -63,13 +63,13 @@ def test_slow_directions_show_over_many_sweeps():
     path = Path()
     for t in range(1, 301):
         path = path.swept_to(-1000.0 / t)
-    assert path.to_come(15) > 0.5 * 1000.0 / 300 * 0.1
-    assert path.to_come(15) >= 2 * path.gained(15) > 0
+    assert path.to_come(15, 2.0) > 0.5 * 1000.0 / 300 * 0.1
+    assert path.to_come(15, 2.0) >= 2 * path.gained(15) > 0
     assert Path().gained(15) == np.inf
     still = path
     for _ in range(40):
         still = still.swept_to(path.objective)
-    assert still.to_come(15) == 0
+    assert still.to_come(15, 2.0) == 0
 
 
 FITS = [
