@@ -22,7 +22,7 @@ constexpr std::int64_t kTableFrom = 4;
 AlignedVector<std::uint8_t> table_of(const CsrView& W, std::int64_t stride) {
   const std::int64_t nnz = W.indptr[W.n_docs];
   AlignedVector<std::uint8_t> table;
-  if (kTableFrom * nnz < W.n_docs * W.n_features) return table;
+  if (W.weight != nullptr || kTableFrom * nnz < W.n_docs * W.n_features) return table;
   for (std::int64_t p = 0; p < nnz; ++p)
     if (W.data[p] > 255) return table;
   table.resize(static_cast<std::size_t>(W.n_docs * stride));

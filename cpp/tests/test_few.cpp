@@ -189,6 +189,8 @@ TEST(a_table_of_bytes_holds_the_counts_or_is_empty) {
   CHECK(CorpusIndex(above.view()).table(above.view()).data == nullptr);
   const OwnedCounts sparse = random_counts(50, 400, 20, 65);
   CHECK(CorpusIndex(sparse.view()).table(sparse.view()).data == nullptr);
+  const OwnedCounts fractional = as_weights(W);
+  CHECK(CorpusIndex(fractional.view()).table(fractional.view()).data == nullptr);
 }
 
 }  // namespace dcomp::test

@@ -216,7 +216,9 @@ OwnedCounts one_word_documents(std::int64_t n_docs, std::int64_t n_features, std
   return W;
 }
 
-// Whole numbers, once as they are and once as fractional ones.
+// Whole numbers, once as they are and once as fractional ones. With few components these are two
+// kernels that add in different orders: then only what has settled, or was updated once or a few
+// times, is alike, and to rounding.
 template <class T>
 void check_weights(const Kind& kind, std::int64_t K, const Schedule& schedule) {
   const OwnedCounts W = random_counts(90, 50, 12, 31), same = as_weights(W);
@@ -229,7 +231,8 @@ void check_weights(const Kind& kind, std::int64_t K, const Schedule& schedule) {
     CHECK_CLOSE(parted.c.values[at], whole.c.values[at], kTolerance<T> * 50);
   for (std::size_t at = 0; at < whole.n.values.size(); ++at)
     CHECK_CLOSE(parted.n.values[at], whole.n.values[at], kTolerance<T> * 200);
-  CHECK_CLOSE(parted.sums.bound, whole.sums.bound, 1e-9 * std::abs(whole.sums.bound));
+  const double rounding = K <= kFewComponents ? kTolerance<T> : 1e-9;
+  CHECK_CLOSE(parted.sums.bound, whole.sums.bound, rounding * std::abs(whole.sums.bound));
   const Pass<T> folded = fold_in_pass<T>(model, W, theta, c, schedule);
   const Pass<T> again = fold_in_pass<T>(model, same, theta, c, schedule);
   for (std::size_t i = 0; i < folded.bound.size(); ++i)
@@ -241,7 +244,7 @@ void check_weights(const Kind& kind, std::int64_t K, const Schedule& schedule) {
 TEST(whole_numbers_as_fractional_ones) {
   for (const Kind& kind : kKinds)
     for (const std::int64_t K : {2, 5, 8, 17})
-      for (const int max_inner : {1, 3, 40}) {  // 40: by columns
+      for (const int max_inner : {1, 3, K <= kFewComponents ? 2000 : 40}) {  // 40: by columns
         check_weights<float>(kind, K, {max_inner, 0, 2});
         check_weights<double>(kind, K, {max_inner, 0, 2});
       }

@@ -25,7 +25,7 @@ inline constexpr int kJumpEvery = 3;
 // Up to so many components, vectors run along the words of a document (kernels/expect_few.hpp).
 inline constexpr std::int64_t kFewComponents = 8;
 // Counts that are not whole go the plain way.
-inline bool is_few(const CsrView& W, std::int64_t K) {
+[[gnu::always_inline]] inline bool is_few(const CsrView& W, std::int64_t K) {
   return K <= kFewComponents && W.weight == nullptr;
 }
 // Whether a document of n entries then has a place for each of J features: those that it does not
