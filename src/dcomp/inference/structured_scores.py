@@ -30,6 +30,8 @@ from dcomp.inference.sampled_scores import (
 from dcomp.inference.token_samplers import PairTokens
 from dcomp.models import Observations, Structured
 
+MOST = 1  # sweeps of a document for each of its draws: to carry one on alone is slow here
+
 
 def sample_structured_scores(
     model: Structured,
@@ -73,12 +75,13 @@ def _sample_documents(part: Observations, how: Sampling, n_threads: int) -> Samp
     found = _sweeps(part, how, how.burn_in, 1, n_threads)
     if not found.not_mixed.size:
         return found
+    limit = MOST * how.n_draws if how.max_sweeps is None else how.max_sweeps
     pieces = [found.rows(slice(i, i + 1)) for i in range(part.counts.n_docs)]
     for i in found.not_mixed.tolist():
         alone = _run(part, i, i + 1)
         for every in list(doubling(how))[1:]:
             done = (every - 1) * how.n_draws
-            if done + every * how.n_draws > how.limit:
+            if done + every * how.n_draws > limit:
                 break
             pieces[i] = _sweeps(alone, how, how.burn_in + done, every, n_threads)
             if not pieces[i].not_mixed.size:

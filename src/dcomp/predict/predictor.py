@@ -160,7 +160,8 @@ class Predictor:
 
         A document begins at its mode. Where its draws are worth fewer than `min_ess` independent
         ones (a fifth of `n_draws`, at most 100, unless given) it is carried on for up to
-        `max_sweeps` sweeps (32 for each draw); a warning names those that have not mixed by then.
+        `max_sweeps` sweeps (32 for each draw; one, where components have a structure); a warning
+        names those that have not mixed by then.
         """
         can = self.model.scores.capabilities
         can.require("sampling", self.model.key)
