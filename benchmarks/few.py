@@ -59,9 +59,9 @@ def algorithm_of(name: str, K: int) -> tuple[object, object]:
     if name == "ml":
         return MapEM(loadings="map", max_inner=1), DM.build(K, alpha=1.0, gamma=1.0)
     if name == "map":  # all ten updates: what stops a document early is no matter of the kernels
-        return MapEM(inner_tol=0.0), DM.build(K, alpha=1.1, gamma=0.5)
-    learned = DM.build(K, alpha=1 / K, gamma=0.5, learn_alpha=True)
-    return MeanField(gentle_sweeps=0, inner_tol=0.0), learned
+        return MapEM(max_inner=10, inner_tol=0.0), DM.build(K, alpha=1.1, gamma=0.5)
+    given = DM.build(K, alpha=1 / K, gamma=0.5)
+    return MeanField(max_inner=3, gentle_sweeps=0, inner_tol=0.0), given
 
 
 def worker() -> None:

@@ -15,6 +15,8 @@ namespace {
 // Tasks of fixed size, so that sums are cut in the same places whatever the number of threads.
 constexpr std::int64_t kDocsPerTask = 32, kEntriesPerTask = std::int64_t{1} << 15;
 constexpr std::int64_t kSlotsPerTask = 64, kColumnsPerTask = 1024;
+// Rows of Theta turned in one task: fewer are done before a thread has begun.
+constexpr std::int64_t kTurnedPerTask = std::int64_t{1} << 13;
 // Documents folded in before their tasks' sums are added up: bounds the memory of those sums.
 constexpr std::int64_t kDocsPerRound = std::int64_t{1} << 13;
 
@@ -116,9 +118,9 @@ template <class T>
 AlignedVector<T> turned(const Rows<const T>& Theta, int n_threads) {
   const std::int64_t stride = round_up(Theta.n_rows);
   AlignedVector<T> out(static_cast<std::size_t>(Theta.width * stride), T(1));
-  parallel_for(n_threads, n_tasks(Theta.n_rows, kColumnsPerTask), [&](std::int64_t t, int) {
-    const std::int64_t last = std::min((t + 1) * kColumnsPerTask, Theta.n_rows);
-    for (std::int64_t j = t * kColumnsPerTask; j < last; ++j)
+  parallel_for(n_threads, n_tasks(Theta.n_rows, kTurnedPerTask), [&](std::int64_t t, int) {
+    const std::int64_t last = std::min((t + 1) * kTurnedPerTask, Theta.n_rows);
+    for (std::int64_t j = t * kTurnedPerTask; j < last; ++j)
       for (std::int64_t k = 0; k < Theta.width; ++k) out[k * stride + j] = Theta.row(j)[k];
   });
   return out;
