@@ -74,8 +74,8 @@ def test_transform_by_sampling_does_not_know_the_cut(fitted, new):
 
 def test_what_has_not_mixed_is_carried_on_alone(fitted, new):
     """Documents that have mixed keep their numbers; the others have more sweeps, and new ones."""
-    short = fitted.sample_scores(new, max_sweeps=50)
-    longer = fitted.sample_scores(new)
+    short = fitted.sample_scores(new)
+    longer = fitted.sample_scores(new, max_sweeps=1600)
     left = short.not_mixed
     mixed = np.setdiff1d(np.arange(new.n_docs), left)
     assert (short.sweeps == 50).all()
@@ -83,6 +83,6 @@ def test_what_has_not_mixed_is_carried_on_alone(fitted, new):
     np.testing.assert_array_equal(longer.mean[mixed], short.mean[mixed])
     assert (longer.sweeps[left] > 50).all()
     assert len(longer.not_mixed) < len(left) or not len(left)
-    cut = fitted.sample_scores(new.in_parts(3))
+    cut = fitted.sample_scores(new.in_parts(3), max_sweeps=1600)
     np.testing.assert_array_equal(cut.mean, longer.mean)
     np.testing.assert_array_equal(cut.leaves, longer.leaves)
