@@ -148,7 +148,7 @@ def test_fit_is_immutable(key, algorithm, planted):
         ({"tol": -1.0}, "tol must be at least 0"),
         ({"alpha": -1.0}, "alpha must be positive and finite; found -1.0"),
         ({"alpha": [1.0, 2.0]}, "alpha must be a number or hold one number per component"),
-        ({"alpha": "often"}, "alpha must be 'auto', 'total-one'"),
+        ({"alpha": "often"}, "alpha must be 'auto', 'shared', 'total-one'"),
         ({"gamma": [0.5, 0.5]}, "gamma must be a number or hold one number per feature"),
         ({"gamma": 0.0}, "gamma must be positive"),
         ({"n_jobs": 0}, "n_jobs must be None or a non-zero whole number"),

@@ -16,10 +16,11 @@ LEARN = {
     "GP": {"learn_alpha": True, "learn_beta": True},
     "CGP": {"learn_alpha": True, "learn_beta": True, "learn_rho": True},
 }
+SHARED = {key: options | {"learn_alpha": "shared"} for key, options in LEARN.items()}
 
 
-def make(key, alpha, beta, rho):
-    options = {"alpha": alpha} | LEARN[key]
+def make(key, alpha, beta, rho, shared=False):
+    options = {"alpha": alpha} | (SHARED if shared else LEARN)[key]
     options |= {"beta": beta} if key != "DM" else {}
     options |= {"rho": rho} if key == "CGP" else {}
     return MODELS[key].build(3, **options)
@@ -28,20 +29,22 @@ def make(key, alpha, beta, rho):
 @settings(max_examples=60, deadline=None)
 @given(
     key=st.sampled_from(sorted(LEARN)),
+    shared=st.booleans(),
     c=hnp.arrays(np.int64, (6, 3), elements=st.sampled_from([0, 0, 0, 1, 2, 7, 300])),
     alpha=st.floats(1e-3, 4.5),
     beta=st.floats(1e-3, 50),
     rho=st.floats(0.01, 0.95),
     exposure=hnp.arrays(float, 6, elements=st.floats(0.1, 20)),
 )
-def test_a_step_never_lowers(key, c, alpha, beta, rho, exposure):
-    model = make(key, alpha, beta, rho)
+def test_a_step_never_lowers(key, shared, c, alpha, beta, rho, exposure):
+    model = make(key, alpha, beta, rho, shared)
     counts = Counts.from_matrix(np.ones((6, 1), int))
     observed = Observations.build(counts, None if key == "DM" else exposure)
     before = model.scores.log_moment(c, observed.total_exposure).sum()
     new, _ = model.scores.learn_from_counts(model.scores.counts_seen(c, observed.total_exposure))
     after = new.log_moment(c, observed.total_exposure).sum()
     assert np.isfinite(after)
+    assert not shared or np.ptp(new.alpha) == 0
     assert after >= before - 1e-8 * max(1.0, abs(before))
 
 

@@ -43,8 +43,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         algorithm and no priors, as `PLSA` and `NMF` do), or a Model object.
     algorithm : "auto", "mean-field", "map", "ml", "gibbs", "collapsed-gibbs", "laplace", or an
         Algorithm object.
-    alpha : all but LN and TM: "auto" (learned; 1.1 for map), "total-one" (1/K each), a number, or K
-        numbers.
+    alpha : all but LN and TM: "auto" (learned, one per component; 1.1 for map), "shared" (learned,
+        one number for all; not by map or ml), "total-one" (1/K each), a number, or K numbers.
     beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths),
         "learned" (by map too: C04's scale of each theme, c_k = α_k/β_k), a number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.

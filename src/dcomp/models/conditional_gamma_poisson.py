@@ -23,7 +23,7 @@ from dcomp.models.arrays import (
     stored_vector,
 )
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores, gamma_priors
-from dcomp.models.learning import RHO_CAP
+from dcomp.models.learning import RHO_CAP, Learning, check_shared
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.options import ALPHA, BETA, RHO, Option, Request, is_word
 from dcomp.models.prior import Capabilities, GammaForm, Parameter, Slots, TokenWeights, share_below
@@ -80,13 +80,15 @@ class ConditionalGammaScores(GammaScores):
         beta: npt.ArrayLike = 0.1,
         *,
         rho: npt.ArrayLike = 0.5,
-        learn_alpha: bool = False,
+        learn_alpha: Learning = False,
         learn_beta: bool = False,
         learn_rho: bool = False,
     ) -> ConditionalGammaScores:
         """α, β, ρ numbers or one per component; the start of the learning where learned."""
+        shape = component_vector("alpha", alpha, n_components)
+        check_shared("alpha", shape, learn_alpha)
         return cls(
-            component_vector("alpha", alpha, n_components),
+            shape,
             component_vector("beta", beta, n_components),
             learn_alpha,
             learn_beta,

@@ -21,7 +21,16 @@ from dcomp.models.arrays import (
     equal_fields,
     stored_vector,
 )
-from dcomp.models.learning import check_shape_of_mode, dirichlet_alpha, polya_alpha
+from dcomp.models.learning import (
+    Learning,
+    check_shape_of_mode,
+    check_shared,
+    dirichlet_alpha,
+    polya_alpha,
+    shared_dirichlet_alpha,
+    shared_polya_alpha,
+    stored_learning,
+)
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
 from dcomp.models.options import ALPHA, Option, Request
@@ -51,21 +60,25 @@ _CAPABILITIES = Capabilities(
 class DirichletScores:
     """m ~ Dirichlet(α).
 
+    learn_alpha: whether a fit updates α; "shared": as one number for all components.
+
     >>> DirichletScores.build(3, 0.1).alpha
     array([0.1, 0.1, 0.1])
     """
 
     alpha: FloatArray
-    learn_alpha: bool = False
+    learn_alpha: Learning = False
 
     __eq__ = equal_fields
 
     @classmethod
     def build(
-        cls, n_components: int, alpha: npt.ArrayLike = 0.1, *, learn_alpha: bool = False
+        cls, n_components: int, alpha: npt.ArrayLike = 0.1, *, learn_alpha: Learning = False
     ) -> DirichletScores:
         """α a number or one per component; the start of the learning where it is learned."""
-        return cls(component_vector("alpha", alpha, n_components), learn_alpha)
+        vector = component_vector("alpha", alpha, n_components)
+        check_shared("alpha", vector, learn_alpha)
+        return cls(vector, learn_alpha)
 
     @property
     def n_components(self) -> int:
@@ -88,7 +101,7 @@ class DirichletScores:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """α."""
-        return (Parameter("alpha", self.alpha, self.learn_alpha),)
+        return (Parameter("alpha", self.alpha, bool(self.learn_alpha)),)
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -111,7 +124,7 @@ class DirichletScores:
     def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> DirichletScores:
         """From a file."""
         alpha = stored_vector("alpha", arrays)
-        return cls.build(len(alpha), alpha, learn_alpha=bool(entry["learn_alpha"]))
+        return cls.build(len(alpha), alpha, learn_alpha=stored_learning(entry["learn_alpha"]))
 
     def learn_from_moments(
         self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
@@ -120,7 +133,8 @@ class DirichletScores:
         is at a limit."""
         if not self.learn_alpha:
             return self, ()
-        alpha, capped = dirichlet_alpha(self.alpha, log_scores / n_docs)
+        step = shared_dirichlet_alpha if self.learn_alpha == "shared" else dirichlet_alpha
+        alpha, capped = step(self.alpha, log_scores / n_docs)
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
     def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Tallies | None:
@@ -128,10 +142,12 @@ class DirichletScores:
         return Tallies.build(c) if self.learn_alpha else None
 
     def learn_from_counts(self, seen: Tallies | None) -> tuple[DirichletScores, tuple[str, ...]]:
-        """One step of learning α from drawn counts c (I, K): monotone in log p(c)."""
+        """One step of learning α from drawn counts c (I, K), monotone in log p(c); one α for all
+        is the maximum at once."""
         if seen is None:
             return self, ()
-        alpha, capped = polya_alpha(self.alpha, seen)
+        step = shared_polya_alpha if self.learn_alpha == "shared" else polya_alpha
+        alpha, capped = step(self.alpha, seen)
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
     def modes_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> None:
@@ -260,7 +276,7 @@ class DirichletMultinomial(MultinomialModel):
         *,
         alpha: npt.ArrayLike = 0.1,
         gamma: npt.ArrayLike = 0.5,
-        learn_alpha: bool = False,
+        learn_alpha: Learning = False,
     ) -> DirichletMultinomial:
         """The model from plain numbers."""
         scores = DirichletScores.build(n_components, alpha, learn_alpha=learn_alpha)

@@ -19,9 +19,13 @@ from dcomp.models.arrays import FloatArray, component_vector, equal_fields, stor
 from dcomp.models.learning import (
     BETA_CAP,
     BETA_FLOOR,
+    Learning,
     at_limit,
     check_shape_of_mode,
+    check_shared,
     gamma_parameters,
+    shared_gamma_parameters,
+    stored_learning,
 )
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.options import ALPHA, BETA, Option, Request
@@ -53,13 +57,16 @@ _CAPABILITIES = Capabilities(
 class GammaScores:
     """l_k ~ Gamma(α_k, β_k) with rate β_k; α_k = 1, β_k = 0 is flat: no prior at all.
 
+    learn_alpha, learn_beta: whether a fit updates them; α, if "shared", as one number for all
+    components.
+
     >>> GammaScores.build(2, alpha=1.0, beta=[0.5, 2.0]).beta
     array([0.5, 2. ])
     """
 
     alpha: FloatArray
     beta: FloatArray
-    learn_alpha: bool = False
+    learn_alpha: Learning = False
     learn_beta: bool = False
 
     __eq__ = equal_fields
@@ -71,18 +78,19 @@ class GammaScores:
         alpha: npt.ArrayLike = 0.1,
         beta: npt.ArrayLike = 0.1,
         *,
-        learn_alpha: bool = False,
+        learn_alpha: Learning = False,
         learn_beta: bool = False,
     ) -> GammaScores:
         """α, β numbers or one per component; the start of the learning where they are learned."""
         shape = component_vector("alpha", alpha, n_components)
         rate = component_vector("beta", beta, n_components, zero=True)
-        if np.any((rate == 0) & ((shape != 1) | learn_alpha | learn_beta)):
+        if np.any((rate == 0) & ((shape != 1) | bool(learn_alpha) | learn_beta)):
             raise InvalidParameter(
                 "beta must be positive, or 0 with a fixed alpha of 1, which is a flat prior; found "
                 f"beta = 0 with {'a learned prior' if learn_alpha or learn_beta else 'alpha'}"
                 f"{'' if learn_alpha or learn_beta else f' = {shape[rate == 0][0]:g}'}"
             )
+        check_shared("alpha", shape, learn_alpha)
         return cls(shape, rate, learn_alpha, learn_beta)
 
     @property
@@ -112,7 +120,7 @@ class GammaScores:
     def parameters(self) -> tuple[Parameter, ...]:
         """α and β."""
         return (
-            Parameter("alpha", self.alpha, self.learn_alpha),
+            Parameter("alpha", self.alpha, bool(self.learn_alpha)),
             Parameter("beta", self.beta, self.learn_beta),
         )
 
@@ -137,8 +145,8 @@ class GammaScores:
     def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> GammaScores:
         """From a file."""
         alpha, beta = (stored_vector(name, arrays) for name in ("alpha", "beta"))
-        flags = {name: bool(entry[name]) for name in ("learn_alpha", "learn_beta")}
-        return cls.build(len(alpha), alpha, beta, **flags)
+        learn_alpha, learn_beta = stored_learning(entry["learn_alpha"]), bool(entry["learn_beta"])
+        return cls.build(len(alpha), alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta)
 
     def learn_from_moments(
         self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
@@ -146,7 +154,17 @@ class GammaScores:
         """With α and β that maximise their part of the bound, given Σ_i E[log l] and Σ_i E[l], and
         the names of what is at a limit."""
         mean_log, mean = log_scores / n_docs, mean_scores / n_docs
-        changes, capped = gamma_parameters(self.alpha, self.beta, self.learned, mean_log, mean)
+        return self._learn(mean_log, mean, np.ones(self.n_components))
+
+    def _learn(
+        self, mean_log: FloatArray, mean: FloatArray, weight: FloatArray
+    ) -> tuple[Self, tuple[str, ...]]:
+        """From the means of log scores and of scores; weight: in how many documents they are."""
+        given = (self.alpha, self.beta, self.learned)
+        if self.learn_alpha == "shared":
+            changes, capped = shared_gamma_parameters(*given, mean_log, mean, weight)
+        else:
+            changes, capped = gamma_parameters(*given, mean_log, mean)
         return replace(self, **changes), capped
 
     def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
@@ -176,8 +194,7 @@ class GammaScores:
             return self, ()
         weight = np.maximum(seen["present"], 1e-300)
         mean, mean_log = seen["scores"] / weight, seen["log_scores"] / weight
-        changes, capped = gamma_parameters(self.alpha, self.beta, self.learned, mean_log, mean)
-        return replace(self, **changes), capped
+        return self._learn(mean_log, mean, weight)
 
     def modes_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
         """What `learn_at_mode` needs of documents with the expected words c (I, K); it adds."""
@@ -322,7 +339,7 @@ class GammaPoisson(PoissonModel):
         alpha: npt.ArrayLike = 0.1,
         beta: npt.ArrayLike = 0.1,
         gamma: npt.ArrayLike = 0.5,
-        learn_alpha: bool = False,
+        learn_alpha: Learning = False,
         learn_beta: bool = False,
     ) -> GammaPoisson:
         """The model from plain numbers."""

@@ -6,7 +6,8 @@ learns what is said in its own file.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,29 @@ BETA_FLOOR, BETA_CAP = 1e-9, 1e9
 RHO_CAP = 1 - 1e-6
 GAMMA_FLOOR, GAMMA_CAP = 1e-5, 1e3
 
+# Whether a prior's numbers are learned; "shared": one number for all components, STRUCTURE's way.
+Learning = bool | Literal["shared"]
 
-def check_shape_of_mode(alpha: FloatArray, is_learned: bool) -> None:
+
+def stored_learning(entry: Any) -> Learning:
+    """What a file says of it.
+
+    >>> stored_learning("shared"), stored_learning(1)
+    ('shared', True)
+    """
+    return "shared" if entry == "shared" else bool(entry)
+
+
+def check_shared(name: str, values: FloatArray, learning: Learning) -> None:
+    """An error where one learned number for all would begin as several."""
+    if learning == "shared" and values.min() < values.max():
+        raise InvalidParameter(
+            f"a shared {name} is one number for all components; got numbers from {values.min():g} "
+            f"to {values.max():g}"
+        )
+
+
+def check_shape_of_mode(alpha: FloatArray, is_learned: Learning) -> None:
     """An error where scores of shape α have no mode, or would learn α from it (MODELS §4, §7)."""
     if alpha.min() < 1:
         raise InvalidParameter(
@@ -80,6 +102,59 @@ def polya_alpha(alpha: FloatArray, seen: Tallies, n_steps: int = 3) -> tuple[Flo
         )
         alpha = np.clip(alpha * above / max(below, 1e-300), ALPHA_FLOOR, ALPHA_CAP_DM)
     return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)
+
+
+def shared_polya_alpha(alpha: FloatArray, seen: Tallies) -> tuple[FloatArray, bool]:
+    """One α for all components that maximises log p(counts): where the slope
+    Σ_ik [ψ(α+c_ik) − ψ(α)] − K Σ_i [ψ(Kα+L_i) − ψ(Kα)] is zero, which is at one place or none
+    (Levin and Reeds 1977).
+
+    >>> seen = Tallies.build(np.array([[5, 0], [0, 6], [4, 1]]))
+    >>> shared_polya_alpha(np.array([1.0, 1.0]), seen)[0].round(3)
+    array([0.211, 0.211])
+    """
+    K, totals = len(alpha), seen.totals
+    if K == 1 or totals.values.max() < 2:  # a single word is alike under every α
+        return alpha, False
+
+    def slope(a: float) -> float:
+        above = sum(
+            float(own.times @ (digamma(a + own.values) - digamma(a))) for own in seen.columns
+        )
+        return above - K * float(totals.times @ (digamma(K * a + totals.values) - digamma(K * a)))
+
+    return _shared(K, slope, ALPHA_CAP_DM)
+
+
+def shared_dirichlet_alpha(alpha: FloatArray, mean_log: FloatArray) -> tuple[FloatArray, bool]:
+    """One α for all components that maximises `dirichlet_objective`, which is concave:
+    ψ(α) − ψ(Kα) is the mean of the E_k.
+
+    >>> mean_log = digamma([0.3, 0.3]) - digamma(0.6)
+    >>> shared_dirichlet_alpha(np.array([1.0, 1.0]), mean_log)[0].round(6)
+    array([0.3, 0.3])
+    """
+    K = len(alpha)
+    if K == 1:
+        return alpha, False
+    target = float(mean_log.mean())
+    new, capped = _shared(K, lambda a: digamma(K * a) - digamma(a) + target, ALPHA_CAP_DM)
+    if dirichlet_objective(new, mean_log) < dirichlet_objective(alpha, mean_log):
+        return alpha, capped  # the same but for rounding
+    return new, capped
+
+
+def _shared(K: int, slope: Callable[[float], float], cap: float) -> tuple[FloatArray, bool]:
+    """K times the α at which a slope that falls through zero once does so, or the limit that it
+    points to; and whether that is one."""
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
+    if slope(ALPHA_FLOOR) <= 0:
+        return np.full(K, ALPHA_FLOOR), True
+    if slope(cap) >= 0:
+        return np.full(K, cap), True
+    log_alpha = brentq(lambda x: slope(np.exp(x)), np.log(ALPHA_FLOOR), np.log(cap), xtol=1e-12)
+    return np.full(K, np.exp(log_alpha)), False
 
 
 def dirichlet_objective(alpha: FloatArray, mean_log: FloatArray) -> float:
@@ -176,8 +251,47 @@ def gamma_parameters(
     keep = gamma_objective(new["alpha"], new["beta"], mean_log, mean) < before
     old = {"alpha": alpha, "beta": beta}
     changes = {name: np.where(keep, old[name], new[name]) for name in old if name in learned}
+    return changes, _gamma_limits(changes)
+
+
+def shared_gamma_parameters(
+    alpha: FloatArray,
+    beta: FloatArray,
+    learned: tuple[str, ...],
+    mean_log: FloatArray,
+    mean: FloatArray,
+    weight: FloatArray,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """As `gamma_parameters` with one α for all components: the maximum of Σ_k weight_k times
+    `gamma_objective`, whose equations for α are those of one component in the mean over all.
+
+    >>> one, mean_log = np.ones(2), digamma([3.0, 3.0])
+    >>> new, _ = shared_gamma_parameters(one, one, ("alpha",), mean_log, 3 * one, one)
+    >>> new["alpha"].round(9)
+    array([3., 3.])
+    """
+    used = weight > 0  # a component that is in no document has no say, and keeps its β
+    share = weight[used] / weight.sum()
+    seen, mean_seen = mean_log[used], mean[used]
+    if "beta" in learned:
+        shape = solve_shape(np.array([share @ (np.log(mean_seen) - seen)]))
+    else:
+        shape = inverse_digamma(np.array([share @ (np.log(beta[used]) + seen)]))
+    new = {"alpha": np.full(len(alpha), np.clip(shape[0], ALPHA_FLOOR, ALPHA_CAP_GP)), "beta": beta}
+    if "beta" in learned:
+        new["beta"] = beta.copy()
+        new["beta"][used] = np.clip(new["alpha"][used] / mean_seen, BETA_FLOOR, BETA_CAP)
+    before = share @ gamma_objective(alpha[used], beta[used], seen, mean_seen)
+    after = share @ gamma_objective(new["alpha"][used], new["beta"][used], seen, mean_seen)
+    # At a limit of β the solution can be worse than where we stand: keep the better.
+    old = {"alpha": alpha, "beta": beta}
+    changes = {name: (old if after < before else new)[name] for name in old if name in learned}
+    return changes, _gamma_limits(changes)
+
+
+def _gamma_limits(changes: dict[str, Any]) -> tuple[str, ...]:
     limits = {"alpha": (ALPHA_FLOOR, ALPHA_CAP_GP), "beta": (BETA_FLOOR, BETA_CAP)}
-    return changes, tuple(name for name in changes if at_limit(changes[name], *limits[name]))
+    return tuple(name for name in changes if at_limit(changes[name], *limits[name]))
 
 
 def at_limit(values: FloatArray, floor: float, cap: float) -> bool:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import component_vector
+from dcomp.models.learning import Learning
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 
 # "prior": a word, a number or numbers. "name": a word or an object. "model": any name of one.
@@ -193,15 +194,21 @@ class Request:
         """K."""
         return whole_number("n_components", self.get("n_components", default), 1)
 
-    def alpha(self, n_components: int) -> tuple[Any, bool]:
-        """α, and whether it is learned: "auto" is 1/K to begin with, as "total-one" is for good."""
+    def alpha(self, n_components: int) -> tuple[Any, Learning]:
+        """α, and whether it is learned: "auto" and "shared" are 1/K to begin with, as "total-one"
+        is for good."""
         alpha = self.get("alpha", "auto")
         word = is_word("alpha", alpha, ALPHA.words)
         if word is None:
             return alpha, False
         if word == "auto" and self.estimates in POINT_ALPHA:
             return POINT_ALPHA[self.estimates], False
-        return 1.0 / n_components, word == "auto"
+        if word == "shared" and self.estimates in POINT_ALPHA:
+            raise InvalidParameter(
+                "alpha='shared' is one learned number, and map and maximum likelihood do not learn "
+                "alpha: use mean-field, gibbs or collapsed-gibbs, or give a number"
+            )
+        return 1.0 / n_components, "shared" if word == "shared" else word == "auto"
 
     def beta(self, n_components: int, alpha: Any) -> tuple[Any, bool]:
         """β, and whether it is learned: with "auto" a document of average length has the expected
@@ -299,9 +306,10 @@ def is_word(name: str, value: Any, words: tuple[str, ...]) -> str | None:
 ALPHA = Option(
     "alpha",
     "prior",
-    "auto (learned; 1.1 for map, 1 without priors), total-one (1/K each), or a number.",
+    "auto (learned, one per component; 1.1 for map, 1 without priors), shared (learned, one for "
+    "all), total-one (1/K each), or a number.",
     default="auto",
-    words=("auto", "total-one"),
+    words=("auto", "shared", "total-one"),
 )
 BETA = Option(
     "beta",

@@ -69,7 +69,7 @@ def test_a_resumed_fit_refuses_settings_of_a_file_too(run, corpus, fitted, tmp_p
 def test_wrong_configs_are_one_line(run, corpus, tmp_path):
     (tmp_path / "bad.toml").write_text("alpha = 'often'\n")
     for words, code, said in (
-        (("--config", "bad.toml"), 2, "bad.toml: alpha must be 'auto', 'total-one', a number"),
+        (("--config", "bad.toml"), 2, "bad.toml: alpha must be 'auto', 'shared', 'total-one'"),
         (("--config", "absent.toml"), 1, "absent.toml"),
         (("--save-config", "bad.toml"), 1, "bad.toml exists already"),
         (("--save-config", corpus), 1, "is an input of this command"),

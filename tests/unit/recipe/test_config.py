@@ -53,7 +53,7 @@ def test_paths_follow_the_file(tmp_path, monkeypatch):
         ("n_components = 2.5", "n_components must be a whole number of at least 1; got 2.5"),
         ("random_state = 'x'", "random_state must be a whole number of at least 0; got 'x'"),
         ("model = 3", "model must be a word; got 3"),
-        ("alpha = 'often'", "alpha must be 'auto', 'total-one', a number or an array"),
+        ("alpha = 'often'", "alpha must be 'auto', 'shared', 'total-one', a number or an array"),
         ("max_iter = true", "max_iter must be a whole number"),
         ("learn_loadings = 1", "learn_loadings must be True or False"),
         ("[input]\nmin_docs = 0", "input.min_docs must be a whole number of at least 1"),

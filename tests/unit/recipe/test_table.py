@@ -96,7 +96,7 @@ def test_options_of_one_name_are_one_option(monkeypatch):
         ("max_iter", True, "max_iter must be a whole number"),
         ("tol", float("nan"), "tol must be a finite number"),
         ("tol", -1, "tol must be at least 0; got -1"),
-        ("alpha", "often", "alpha must be 'auto', 'total-one', a number or an array; got 'often'"),
+        ("alpha", "often", "alpha must be 'auto', 'shared', 'total-one'"),
         ("b", "often", "b must be a number or an array; got 'often'"),
         ("learn_loadings", 1, "learn_loadings must be True or False; got 1"),
         ("start", 3, "start must be a word; got 3"),
