@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from dcomp.data import as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter
@@ -22,6 +21,7 @@ from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
 from dcomp.evaluate.plotting import axes_or_new
 from dcomp.executors import LocalExecutor
 from dcomp.inference.maximum_likelihood import FactorInfo
+from dcomp.inference.rhat import rhat_by_chance
 from dcomp.inference.stopping import Remaining, Rule, recent_gain
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -33,7 +33,6 @@ from dcomp.result.tables import top_numbers
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
 MOVING = 0.01  # share of words that one more sweep may move of a fit at rest
 FAR = 1.1  # R-hat, from which on chains are in different places rather than slow
-FALSE_ALARM = 0.001  # how often R-hat of independent draws may exceed what is let pass
 ROUNDING = 1e-6  # relative fall of an objective that sums in single precision can explain
 
 
@@ -252,10 +251,7 @@ def _rhats(*lists: list[Quantity]) -> Iterator[float]:
 def _by_chance(quantity: Quantity) -> float:
     """R-hat that a quantity of independent draws hardly ever exceeds, all its numbers together."""
     C, N = quantity.trace.shape[:2]
-    numbers = quantity.trace.size // (C * N)
-    free = 2 * C - 1  # of the means of half chains
-    chi_squared = 2 * gammaincinv(free / 2, 1 - FALSE_ALARM / numbers)
-    return float(1 + chi_squared / free / N)
+    return rhat_by_chance(C, N, quantity.trace.size // (C * N))
 
 
 def _where(quantity: Quantity) -> str:

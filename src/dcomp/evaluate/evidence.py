@@ -157,6 +157,7 @@ def _learned(
         max_iter=LEARNING_SWEEPS,
         executor=executor,
         seed=seed,
+        warn=False,  # its sweeps are not the caller's to raise
     )
     note = (
         f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} learned from the same counts; "

@@ -1,8 +1,5 @@
-"""R-hat and effective sample size after Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021).
-
-Traces are (chain, draw). Every chain is cut into halves first, so that one that is still moving
-disagrees with itself. Values are replaced by the normal scores of their ranks,
-z = Φ⁻¹((rank − 3/8) / (S + 1/4)) with S values in all, so that nothing has to have a variance.
+"""R-hat of many quantities and effective sample size after Vehtari, Gelman, Simpson, Carpenter and
+Bürkner (2021); R-hat itself, and what is done to traces first, are in `dcomp.inference.rhat`.
 """
 
 from __future__ import annotations
@@ -11,28 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dcomp.errors import InvalidParameter
+from dcomp.inference.rhat import SHORTEST, checked_trace, halves_of, normal_scores, rhat
 from dcomp.models.arrays import FloatArray
 
-SHORTEST = 4  # draws of a chain, below which nothing can be said
-
-
-def rhat(trace: npt.ArrayLike) -> float:
-    """Rank-normalised split R-hat: the larger of that of the values and that of their distances
-    from the median, which sees chains of different spread.
-
-    R-hat = √(V̂ / W), W the mean variance within half chains of N draws, V̂ = (N − 1)/N W + B/N, B/N
-    the variance of their means. 1 where all halves look alike; infinite for halves that are
-    constant and differ; 1 where nothing varies at all.
-
-    >>> rng = np.random.default_rng(0)
-    >>> same = rng.normal(size=(4, 500))
-    >>> rhat(same) < 1.01 < rhat(same + [[0], [0], [0], [1]])
-    True
-    """
-    halves = _halves(trace)
-    folded = np.abs(halves - np.median(halves))
-    return max(_plain_rhat(_normal_scores(halves)), _plain_rhat(_normal_scores(folded)))
+__all__ = ["SHORTEST", "ess_bulk", "ess_tail", "rhat", "rhat_of_all"]
 
 
 def rhat_of_all(traces: npt.NDArray[np.floating]) -> FloatArray:
@@ -67,7 +46,7 @@ def ess_bulk(trace: npt.ArrayLike) -> float:
     >>> 1800 < ess_bulk(np.random.default_rng(0).normal(size=(4, 500))) < 2300
     True
     """
-    return _ess(_normal_scores(_halves(trace)))
+    return _ess(normal_scores(halves_of(trace)))
 
 
 def ess_tail(trace: npt.ArrayLike) -> float:
@@ -77,43 +56,9 @@ def ess_tail(trace: npt.ArrayLike) -> float:
     >>> 1500 < ess_tail(np.random.default_rng(0).normal(size=(4, 500))) < 2500
     True
     """
-    values = _checked(trace)
+    values = checked_trace(trace)
     limits = np.quantile(values, [0.05, 0.95])
-    return min(_ess(_halves((values <= limit).astype(np.float64))) for limit in limits)
-
-
-def _checked(trace: npt.ArrayLike) -> FloatArray:
-    values = np.atleast_2d(np.asarray(trace, dtype=np.float64))
-    if values.ndim != 2 or values.shape[1] < SHORTEST or not len(values):
-        raise InvalidParameter(
-            f"a trace must be (chain, draw) with at least {SHORTEST} draws; got shape "
-            f"{values.shape}"
-        )
-    if not np.isfinite(values).all():
-        raise InvalidParameter("a trace must hold finite numbers")
-    return values
-
-
-def _halves(trace: npt.ArrayLike) -> FloatArray:
-    """(2C, N): of an odd number of draws the middle one is left out."""
-    values = _checked(trace)
-    half = values.shape[1] // 2
-    return np.concatenate([values[:, :half], values[:, -half:]])
-
-
-def _normal_scores(values: FloatArray) -> FloatArray:
-    _, place, copies = np.unique(values, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(copies) - (copies - 1) / 2)[place].reshape(values.shape)  # ties: the mean
-    return np.asarray(ndtri((rank - 0.375) / (values.size + 0.25)))
-
-
-def _plain_rhat(values: FloatArray) -> float:
-    N = values.shape[1]
-    within = float(values.var(axis=1, ddof=1).mean())
-    between = float(values.mean(axis=1).var(ddof=1))
-    if within <= 0:
-        return float("inf") if between > 0 else 1.0
-    return float(np.sqrt((N - 1) / N + between / within))
+    return min(_ess(halves_of((values <= limit).astype(np.float64))) for limit in limits)
 
 
 def _ess(values: FloatArray) -> float:

@@ -14,12 +14,13 @@ from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, Rule, Run, run
 from dcomp.inference.keep import DRAW_BUDGET
-from dcomp.inference.run import INTERRUPTED, Callback
+from dcomp.inference.run import COMPLETE, INTERRUPTED, Callback
 from dcomp.models import Model
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending
 from dcomp.result.fit import Fit
 from dcomp.result.provenance import Provenance
+from dcomp.result.settling import warn_of_unsettled
 from dcomp.result.trace import Trace
 
 
@@ -46,7 +47,8 @@ def fit(
     included, and in the parts that the corpus was cut into. `draw_budget` ("2 GiB", bytes, or None
     for no limit) is what those may take. `executor` says where the parts are worked on, in place of
     `n_jobs` threads here. `max_iter`: 200 sweeps of a sampler and 1000 of what stops by itself,
-    unless given. `warn`: where they were not enough.
+    unless given. `warn`: where they were not enough, of a sampler by R-hat of its log joint (it is
+    silent about fewer than 40 recorded sweeps).
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -94,6 +96,8 @@ def fit(
     traces = tuple(Trace(run.history) for _, run in outcomes)
     pieces = [list(run.state.draws) for _, run in outcomes]
     chain_seed, outcome = outcomes[best]
+    if warn and algorithm.samples and outcome.reason == COMPLETE:
+        warn_of_unsettled(algorithm, traces, comparable=model.scores.capabilities.comparable)
     outcome = replace(outcome, state=outcome.state.changed(draws=()))
     outcomes.clear()  # `gather` lets go of each piece as it is copied
     kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
