@@ -90,11 +90,7 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
     lines += [_prior(fit, name, values) for name, values in priors(fit).items()]
     if fit.model.loadings.learned:
         lines.append(f"gamma (learned): {float(fit.model.loadings.gamma):.3g} for every feature")
-    capped = fit.history.rows[-1].capped
-    if capped:
-        lines.append(f"held at a limit: {', '.join(capped)}")
-    lines.append(_negligible(fit))
-    return lines
+    return [*lines, *fit.remarks, _negligible(fit)]
 
 
 def _prior(fit: Fit, name: str, values: FloatArray) -> str:

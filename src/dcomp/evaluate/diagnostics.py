@@ -320,10 +320,7 @@ def _about_components(alignment: ChainAlignment | None) -> tuple[str, ...]:
 
 
 def _remarks(fit: Fit, left_out: int = 0) -> tuple[str, ...]:
-    remarks = []
-    capped = fit.history.rows[-1].capped
-    if capped:
-        remarks.append(f"held at a limit: {', '.join(capped)}")
+    remarks = list(fit.remarks)
     if fit.reason == "interrupted":
         remarks.append("the fit was interrupted")
     if left_out > 0:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.executors import Executor
@@ -280,12 +281,21 @@ def has_twins(n: FloatingArray) -> bool:
     >>> has_twins(np.array([[1.0, 2.0], [3.0, 6.0]])), has_twins(np.eye(2))
     (True, False)
     """
-    columns = n.astype(np.float64)
-    words = columns.sum(axis=0)
-    used = words > EMPTY * words.mean()
-    roots = np.sqrt(columns[:, used] / words[used])
+    words = n.sum(axis=0, dtype=np.float64)
+    return bool(alike(n[:, words > EMPTY * words.mean()]).any())
+
+
+def alike(columns: FloatingArray) -> npt.NDArray[np.bool_]:
+    """Which columns are much the same but for their size, (K, K); none is its own twin.
+
+    >>> alike(np.array([[1.0, 2.0, 0.0], [3.0, 6.0, 1.0]]))[0]
+    array([False,  True, False])
+    """
+    shares = columns.astype(np.float64)
+    roots = np.sqrt(shares / shares.sum(axis=0))
     affinity = roots.T @ roots
-    return bool((affinity[np.triu_indices(len(affinity), 1)] > ALIKE).any())
+    np.fill_diagonal(affinity, 0.0)
+    return np.asarray(affinity > ALIKE)
 
 
 def _pushed(state: State) -> FloatingArray:

@@ -22,7 +22,7 @@ from dcomp.inference.stopping import Remaining
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.predict import Predictor, WordTable
-from dcomp.result import leaves
+from dcomp.result import leaves, remarks
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending, mean_loadings
 from dcomp.result.negligible import NegligibleScores
@@ -387,6 +387,15 @@ class Fit:
     def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
         """The n features of largest θ in each component, within one block if given."""
         return TopFeatures.build(self.Theta, self.features, n, block)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know of the components and priors, in one line each: components
+        without words, components that are the same, learned priors at a limit."""
+        return remarks.remarks(self)
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.remarks])
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,76 @@
+"""What a reader of a fit should know of its components and priors, in one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dcomp.inference.ascent import EMPTY, alike
+from dcomp.models.options import in_words
+
+if TYPE_CHECKING:
+    from dcomp.result.fit import Fit
+
+_LEARNED = 10  # sweeps of a sampler among which one has learned the priors
+
+
+def remarks(fit: Fit) -> tuple[str, ...]:
+    """Components without words, components that are the same, learned priors at a limit.
+
+    >>> import dcomp
+    >>> from dcomp.models import DirichletMultinomial
+    >>> model = DirichletMultinomial.build(2, alpha=5.0)
+    >>> remarks(dcomp.fit([[3, 1], [3, 1], [6, 2]], model))  # one kind of documents, cut in two
+    ('components 0 and 1 are all but the same',)
+    """
+    words = fit.expected_counts.sum(axis=0, dtype=np.float64)
+    empty = words <= EMPTY * words.mean()
+    said = []
+    if empty.any():
+        said.append(f"{_named(np.flatnonzero(empty))} all but empty")
+    said += [f"{_named(group)} all but the same" for group in _groups(fit, ~empty)]
+    held = _held(fit)
+    if held:
+        said.append(f"held at a limit: {', '.join(held)}")
+    return tuple(said)
+
+
+def _named(numbers: npt.ArrayLike) -> str:
+    """Components by their numbers, and the verb."""
+    names = [str(k) for k in np.asarray(numbers)]
+    several = len(names) > 1
+    return f"component{'s' * several} {in_words(names)} {'are' if several else 'is'}"
+
+
+def _groups(fit: Fit, used: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Components with the same loadings, together; those without words have only their prior's."""
+    numbers = np.flatnonzero(used)
+    same = alike(fit.Theta[:, used])
+    groups: list[list[int]] = []
+    left = list(range(len(numbers)))
+    while left:
+        group = [left.pop(0)]
+        for member in group:  # which grows
+            more = [k for k in left if same[member, k]]
+            left = [k for k in left if k not in more]
+            group += more
+        if len(group) > 1:
+            groups.append(sorted(int(numbers[k]) for k in group))
+    return groups
+
+
+def _held(fit: Fit) -> tuple[str, ...]:
+    """Learned priors that the last sweep to learn found at a limit. A sampler learns in some
+    of its sweeps; a climb that has come to rest ends with sweeps of a copy that was pushed, which
+    leave the objective as it was."""
+    rows = fit.history.rows
+    if fit.algorithm.samples:
+        recent = rows[-_LEARNED:]
+    else:
+        last = len(rows) - 1
+        while last > 0 and rows[last].objective == rows[last - 1].objective:
+            last -= 1
+        recent = (rows[last], rows[-1])
+    return tuple(dict.fromkeys(name for row in recent for name in row.capped))

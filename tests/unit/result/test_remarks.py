@@ -1,0 +1,105 @@
+"""What is said of components and priors at the end of a fit: one line each, the same everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.cli.show import summary_lines
+from dcomp.evaluate import diagnostics
+from dcomp.inference import CollapsedGibbs
+from dcomp.models import MODELS, DirichletMultinomial
+
+RNG = np.random.default_rng(0)
+X = dcomp.Counts.from_matrix(RNG.poisson([[9, 9, 0, 0]] * 20 + [[0, 0, 9, 9]] * 20))
+FIT = dcomp.fit(X, DirichletMultinomial.build(2, alpha=0.1))
+WORDS = np.array([[8.0, 0, 8, 0, 8, 0], [0, 8, 0, 8, 0, 2], [1, 1, 1, 1, 1, 9], [1, 1, 1, 1, 1, 9]])
+
+
+def made(n, sizes):
+    """A fit with these loadings (up to γ) and words by component."""
+    K = n.shape[1]
+    c = np.tile(np.asarray(sizes, dtype=np.float64) / X.n_docs, (X.n_docs, 1))
+    model = DirichletMultinomial.build(K, alpha=0.1, gamma=1e-3)
+    return replace(FIT, state=FIT.state.changed(model=model, c=c, n=n))
+
+
+def ended(fit, *capped):
+    """The fit whose last sweeps held these."""
+    pairs = zip(fit.history.rows[-len(capped) :], capped, strict=True)
+    rows = [replace(row, capped=names) for row, names in pairs]
+    return replace(fit, history=type(fit.history)((*fit.history.rows[: -len(capped)], *rows)))
+
+
+def test_of_a_good_fit_nothing_is_said():
+    assert FIT.remarks == ()
+    assert str(FIT) == repr(FIT)
+
+
+def test_empty_components():
+    n = np.eye(4)[:, :3] * 100
+    assert made(n, [100, 0, 90]).remarks == ("component 1 is all but empty",)
+    assert made(n, [100, 0.3, 0.1]).remarks == ("components 1 and 2 are all but empty",)
+    assert made(n, [100, 3, 90]).remarks == ()
+
+
+def test_twins_are_said_by_group():
+    said = made(WORDS, [100] * 6).remarks
+    assert said == (
+        "components 0, 2 and 4 are all but the same",
+        "components 1 and 3 are all but the same",
+    )
+
+
+def test_a_chain_of_twins_is_one_group():
+    n = 1e6 * np.array([[0.5, 0.58, 0.54], [0.5, 0.42, 0.46], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert made(n, [100] * 3).remarks == ("components 0, 1 and 2 are all but the same",)
+
+
+def test_empty_components_are_no_twins():
+    said = made(WORDS[:, :4], [100, 0, 50, 0]).remarks
+    twins = "components 0 and 2 are all but the same"
+    assert said == ("components 1 and 3 are all but empty", twins)
+
+
+def test_fits_that_have_too_many_components_say_so():
+    one = np.tile([20, 10, 5], (30, 1))
+    fit = dcomp.fit(one, DirichletMultinomial.build(2, alpha=5.0))
+    assert fit.remarks == ("components 0 and 1 are all but the same",)
+
+
+def test_priors_at_a_limit_are_remembered_where_they_were_learned_last():
+    sampled = dcomp.fit(X, MODELS["DM"].build(2), CollapsedGibbs(burn_in=5), max_iter=30)
+    assert ended(sampled, ("alpha",), (), (), ()).remarks == ("held at a limit: alpha",)
+    assert ended(sampled, ("alpha",), *[()] * 10).remarks == ()
+    # A climb ends with sweeps of a copy that was pushed: the objective is as it was.
+    rows = FIT.history.rows
+    pushed = replace(rows[-1], sweep=rows[-1].sweep + 1)
+    moved = [replace(row, objective=float(s), capped=("beta",)) for s, row in enumerate(rows)]
+    rest = [replace(moved[-1], capped=())] * 3
+    assert replace(FIT, history=type(FIT.history)((*moved, *rest))).remarks == (
+        "held at a limit: beta",
+    )
+    later = replace(pushed, objective=1e9, capped=())
+    assert replace(FIT, history=type(FIT.history)((*moved, later))).remarks == ()
+
+
+def test_learned_priors_at_a_limit():
+    even = np.full((40, 2), 500)  # every document the same: α grows without bound
+    model = MODELS["GP"].build(1, alpha=1.0, beta=0.01, learn_alpha=True, learn_beta=True)
+    assert "held at a limit: alpha" in dcomp.fit(even, model, warn=False).remarks
+
+
+@pytest.mark.parametrize("where", ["print", "shell", "diagnostics"])
+def test_it_is_said_everywhere(where):
+    fit = made(WORDS, [100, 100, 100, 100, 0, 100])
+    said = {
+        "print": lambda: str(fit).splitlines()[1:],
+        "shell": lambda: summary_lines(fit, X),
+        "diagnostics": lambda: diagnostics(fit).remarks,
+    }[where]()
+    assert len(fit.remarks) == 3
+    assert [line for line in said if line in fit.remarks] == list(fit.remarks)
