@@ -51,6 +51,7 @@ PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike
 ALIKE = 0.998  # the affinity of these, Σ √(θ θ'): 1 where they are the same
 EMPTY = 0.01  # a share of a component's usual words that is as good as none
 _NOISE = {4: 1e-7, 8: 1e-14}  # what rounding may change of an objective, by the size of numbers
+MOST_NOISE = 30.0  # times that
 _PURPOSE = 9  # of random numbers: inference/start.py has others
 
 
@@ -197,7 +198,8 @@ class _Climb:
         path = replace(path, objective=info.objective, swept=path.swept + 1, gains=gains)
         if path.swept < SKIPPED + WINDOW:
             return _with(after, path), info
-        noise = noise_of(gains)
+        # More than rounding can be is no noise: a document that moved to another optimum.
+        noise = min(noise_of(gains), MOST_NOISE * self._noise(info.objective))
         hidden = float(np.mean(gains)) < 2 * noise / np.sqrt(WINDOW)
         left = noise * WINDOW if hidden else to_come(np.maximum(gains, noise / 10))
         left = max(left, path.coarse)
