@@ -215,9 +215,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP and CGP, softmax(η)
         at the mode for LN.
 
-        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own:
-        of several the best that a few starts lead to. Of documents that were fitted it is
-        `fit_.scores`, where a climb has converged. With method "sampling" (and always for CGP) by
+        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own
+        and from an even start. Of documents that were fitted it is `fit_.scores`, where a climb has
+        converged. With method "sampling" (and always for CGP) by
         Gibbs sampling, `fit_.sample_scores`.
         """
         check_is_fitted(self, "fit_")

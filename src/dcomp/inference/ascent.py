@@ -32,7 +32,7 @@ from dcomp.executors import Executor
 from dcomp.inference.base import Algorithm, FloatingArray, Info
 from dcomp.inference.mean_field import Allocation, Weights
 from dcomp.inference.path import CLIMB, DONE, LOWEST, MEASURE, PUSH, REFOLD, UNKNOWN, Path
-from dcomp.inference.rest import AT_REST, SURELY, rested, settled
+from dcomp.inference.rest import AT_REST, rested, settled
 from dcomp.inference.state import Local, State
 from dcomp.inference.stopping import WINDOW, Rule, noise_of, to_come
 from dcomp.models import Observations
@@ -45,6 +45,7 @@ LOOKED_AT = 15  # sweeps whose gain is compared with that of as many before
 SKIPPED = 3  # plain sweeps that are not measured, because they settle the last step
 EARLY = (50.0, 8.0)  # times tol: what the last sweeps gained, when documents are refolded
 REFOLDS, PUSHES = 3, 1  # at most: on text a refold always finds some documents to move
+SURELY = 1e-3  # nats that a document must gain to be moved: less is what it had left to settle
 ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
 PUSH_SIZE = 0.2  # how far a copy is moved
 PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike

@@ -1,14 +1,17 @@
 """What a factorisation leaves unexplained, from the factors themselves: in double precision, and
-without writing the product out."""
+without writing their product out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from dcomp.models import Observations
+from dcomp.models.arrays import FloatArray
 
 _AT_A_TIME = 1 << 22  # numbers of a product that are held at once
 
@@ -23,17 +26,13 @@ def kullback_leibler(
     >>> round(kullback_leibler(observed, np.array([[2.0], [4.0]]), np.array([[0.5], [0.5]])), 6)
     1.909543
     """
-    counts = observed.counts
-    L, F = scores.astype(np.float64), Theta.astype(np.float64)
-    blocks, exposure = counts.features.blocks, observed.exposure
-    document = np.repeat(np.arange(counts.n_docs), np.diff(counts.indptr))
-    total, size = 0.0, max(_AT_A_TIME // L.shape[1], 1)
-    for first in range(0, len(counts.data), size):
-        entries = slice(first, first + size)
-        i, j, x = document[entries], counts.indices[entries], counts.data[entries]
-        y = np.einsum("pk,pk->p", L[i], F[j])
+    counts, exposure = observed.counts, observed.exposure
+    L, F, blocks = scores.astype(np.float64), Theta.astype(np.float64), counts.features.blocks
+    total = 0.0
+    for entries, i, y in _products(counts.indptr, counts.indices, L, F):
+        x = counts.data[entries]
         if exposure is not None:
-            y *= exposure[i, blocks[j]]
+            y = y * exposure[i, blocks[counts.indices[entries]]]
         with np.errstate(divide="ignore"):
             total += float((x * np.log(x / y) - x).sum())
     of_blocks = np.zeros((counts.features.n_blocks, L.shape[1]))
@@ -43,15 +42,39 @@ def kullback_leibler(
 
 
 def half_squares(table: Any, scores: npt.NDArray[Any], components: npt.NDArray[Any]) -> float:
-    """½ Σ (x − y)² with y = scores @ components; the table may be sparse.
+    """½ Σ (x − y)² with y = scores @ components, (I, K) and (K, J); the table may be sparse.
 
-    >>> half_squares(np.array([[2.0, 0.0]]), np.array([[1.0]]), np.array([[1.0, 1.0]]))
+    >>> dense, scores = np.array([[2.0, 0.0]]), np.array([[1.0]])
+    >>> components = np.array([[1.0, 1.0]])
+    >>> half_squares(dense, scores, components)
+    1.0
+    >>> half_squares(sparse.csr_array(dense), scores, components)
     1.0
     """
     Z, B = scores.astype(np.float64), components.astype(np.float64)
-    size, total = max(_AT_A_TIME // B.shape[1], 1), 0.0
-    for first in range(0, len(Z), size):
-        rows: Any = table[first : first + size]
-        rows = rows.toarray() if hasattr(rows, "toarray") else rows
-        total += float(((rows - Z[first : first + size] @ B) ** 2).sum())
-    return total / 2
+    is_sparse: bool = sparse.issparse(table)
+    if not is_sparse:
+        size = max(_AT_A_TIME // B.shape[1], 1)
+        starts = range(0, len(Z), size)
+        return (
+            sum(float(((table[i : i + size] - Z[i : i + size] @ B) ** 2).sum()) for i in starts) / 2
+        )
+    # Σ x (x − 2y) over the entries and Σ y² over all.
+    rows: Any = table.tocsr()
+    total = float(((Z.T @ Z) * (B @ B.T)).sum())
+    for entries, _, y in _products(rows.indptr, rows.indices, Z, B.T):
+        x = rows.data[entries]
+        total += float((x * (x - 2 * y)).sum())
+    return max(total, 0.0) / 2
+
+
+def _products(
+    indptr: npt.NDArray[Any], indices: npt.NDArray[Any], left: FloatArray, right: FloatArray
+) -> Iterator[tuple[slice, npt.NDArray[Any], FloatArray]]:
+    """Runs of entries with their documents and Σ_k left_ik right_jk at each."""
+    document = np.repeat(np.arange(len(left)), np.diff(indptr))
+    size = max(_AT_A_TIME // left.shape[1], 1)
+    for first in range(0, len(indices), size):
+        entries = slice(first, first + size)
+        i, j = document[entries], indices[entries]
+        yield entries, i, np.einsum("pk,pk->p", left[i], right[j])
