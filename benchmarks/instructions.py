@@ -65,7 +65,8 @@ def chain(algorithm, model, sweeps: int, exposure=None) -> Callable[[], None]:
 def fixed_points(model, mode: str) -> Callable[[], None]:
     """Documents folded in from nothing, as for new ones: by columns."""
     from dcomp.executors import LocalExecutor
-    from dcomp.inference.mean_field import Weights, fold_in
+    from dcomp.inference.mean_field import Weights
+    from dcomp.inference.rest import fold_in
     from dcomp.models import Observations
 
     observed = Observations.build(corpus())

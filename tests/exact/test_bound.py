@@ -15,7 +15,8 @@ from scipy.special import digamma, gammaln, logsumexp
 
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
-from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.mean_field import Weights
+from dcomp.inference.rest import fold_in
 from dcomp.models import MODELS, Observations
 
 

@@ -15,7 +15,8 @@ import dcomp
 from dcomp import registry
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
-from dcomp.inference.mean_field import MeanField, Weights, fold_in
+from dcomp.inference.mean_field import MeanField, Weights
+from dcomp.inference.rest import fold_in
 from dcomp.models import (
     MODELS,
     DirichletMultinomial,

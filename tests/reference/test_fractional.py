@@ -11,7 +11,8 @@ from dcomp.executors import LocalExecutor
 from dcomp.inference import MapEM, MeanField
 from dcomp.inference.laplace import laplace_fold_in
 from dcomp.inference.maximum_likelihood import normalised_columns
-from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.mean_field import Weights
+from dcomp.inference.rest import fold_in
 from dcomp.inference.state import State
 from dcomp.models import DirichletMultinomial, GammaPoisson, LogisticNormal, Observations
 from dcomp.reference import kl_nmf, laplace, map_em, mean_field

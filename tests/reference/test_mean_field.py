@@ -10,7 +10,8 @@ import pytest
 from dcomp import _core, registry
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
-from dcomp.inference.mean_field import MeanField, Weights, fold_in
+from dcomp.inference.mean_field import MeanField, Weights
+from dcomp.inference.rest import fold_in
 from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 from dcomp.reference import mean_field as reference
 from dcomp.reference.tree import document_tree

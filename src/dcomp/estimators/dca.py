@@ -180,7 +180,11 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 resume=earlier,
             )
         self.n_iter_ = self.fit_.n_sweeps
+        self._look_back(counts)
         return self
+
+    def _look_back(self, counts: Counts) -> None:
+        """What a cousin wants to know of the counts once they are fitted."""
 
     def _given(self) -> dict[str, Any]:
         """What the parameters say by the names of the table, and what a cousin fixes."""
@@ -192,15 +196,29 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return {name: own[name] for name in own if name in options} | dict(self._fixed)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
-        """Fit, then the scores of the same documents by `transform`."""
-        return self.fit(X, y).transform(X, **params)
+        """Fit, then the scores of the same documents: `fit_.scores` of what climbs (mean field,
+        map, ml, tempered EM, laplace).
+
+        A climb that has converged leaves its documents where `transform` has them, so that
+        `fit(X).transform(X)` is the same; one that was ended before (by `max_iter`, a callback or
+        Ctrl-C) does not, and `transform` then is a little ahead of these. Of a sampler the two are
+        different questions: `fit_.scores` is the mean over its sweeps, in which the loadings vary,
+        `transform` takes them as given; here it is `transform`, and so it is where an option of
+        `transform` is given.
+        """
+        self.fit(X, y)
+        if params or self.fit_.algorithm.samples:
+            return self.transform(X, **params)
+        return self.fit_.scores.copy()
 
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
         """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP and CGP, softmax(η)
         at the mode for LN.
 
-        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own;
-        with method "sampling" (and always for CGP) by Gibbs sampling, `fit_.sample_scores`.
+        The fixed point of BJ06 (13) or (17) with the loadings given, every document on its own
+        and from an even start. Of documents that were fitted it is `fit_.scores`, where a climb has
+        converged. With method "sampling" (and always for CGP) by
+        Gibbs sampling, `fit_.sample_scores`.
         """
         check_is_fitted(self, "fit_")
         return self.fit_.transform(

@@ -24,7 +24,9 @@ from dcomp.inference.least_squares import (
     scores_given,
     signed_scores_given,
 )
+from dcomp.inference.losses import half_squares, kullback_leibler
 from dcomp.inference.run import Callback
+from dcomp.models import Observations
 from dcomp.result import TopFeatures, Trace
 from dcomp.result.fitting import chain_seeds
 
@@ -161,7 +163,7 @@ class NMF(DCA):
     Attributes
     ----------
     components_ : (K, J), rows sum to 1; of "signed" B as it is.
-    loss_ : the loss at the end.
+    loss_ : the loss of `components_` with the scores that `fit_transform` gives.
     history_ : one row per sweep; `residual` is the largest breach of the conditions of a minimum
         (Karush, Kuhn, Tucker), zero at one.
     fit_ : the Fit, of the Kullback-Leibler loss.
@@ -226,6 +228,13 @@ class NMF(DCA):
             return self._fit_squared(X, solver)
         return super().fit(X)
 
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
+        """Fit, then L (I, K) of the same documents, whose loss is `loss_`: `fit_.scores`, of the
+        squared loss what `transform` gives."""
+        if not self._is_squared:
+            return super().fit_transform(X, y, **params)
+        return self.fit(X, y).transform(X, **params)
+
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
         """L (I, K) of least loss for documents with the components given."""
         if not self._is_squared:
@@ -233,10 +242,13 @@ class NMF(DCA):
         check_is_fitted(self, "_factors")
         if exposure is not None or method != "auto":
             raise UnsupportedCombination("exposure= and method= are for loss='kullback-leibler'")
+        return self._least_squares(self._table(X))
+
+    def _least_squares(self, table: Any) -> npt.NDArray[Any]:
         B = self._factors.B
         if self._is_signed:
-            return signed_scores_given(self._table(X), B).astype(np.float32)
-        return np.asarray(scores_given(self._table(X), B) * B.sum(axis=1), dtype=np.float32)
+            return signed_scores_given(table, B).astype(np.float32)
+        return np.asarray(scores_given(table, B) * B.sum(axis=1), dtype=np.float32)
 
     @_of_a_likelihood
     def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
@@ -264,10 +276,9 @@ class NMF(DCA):
 
     @property
     def loss_(self) -> float:
-        """Σ x log(x/y) − x + y, or ½ Σ (x − y)²."""
-        if self._is_squared:
-            return self._factors.loss
-        return self._constant - self.fit_.objective
+        """Σ x log(x/y) − x + y, or ½ Σ (x − y)², with y of `components_` and of the scores of the
+        documents that were fitted."""
+        return self._loss
 
     @property
     def components_(self) -> npt.NDArray[Any]:
@@ -310,12 +321,10 @@ class NMF(DCA):
     def _given(self) -> dict[str, Any]:
         return super()._given() | {"solver": self._solver()}
 
-    def _counts(self, X: Any, reset: bool = False) -> Counts:
-        counts = super()._counts(X, reset)
-        if reset:  # what the loss has beside the log-likelihood
-            data = counts.data.astype(np.float64)
-            self._constant = float((data * np.log(data) - data).sum())
-        return counts
+    def _look_back(self, counts: Counts) -> None:
+        fitted = self.fit_
+        observed = Observations(counts, fitted.exposure)
+        self._loss = kullback_leibler(observed, fitted.scores, fitted.Theta)
 
     def _fit_squared(self, X: Any, solver: str) -> Self:
         if self.exposure is not None:
@@ -345,6 +354,7 @@ class NMF(DCA):
                 for seed in seeds
             ]
         self._factors = min(found, key=lambda factors: factors.loss)
+        self._loss = half_squares(table, self._least_squares(table), self.components_)
         self.n_iter_ = len(self._factors.history)
         return self
 

@@ -23,7 +23,8 @@ from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.mcmc import SHORTEST, rhat_of_all
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Draw, Gibbs, Keep, run
-from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.mean_field import Weights
+from dcomp.inference.rest import fold_in
 from dcomp.inference.run import COMPLETE, Run
 from dcomp.inference.sampled_scores import sample_scores
 from dcomp.inference.sampler_start import MeanFieldStart

@@ -16,7 +16,7 @@ import numpy as np
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
-from dcomp.inference.mean_field import fold_in
+from dcomp.inference.rest import fold_in
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.base import moment_scores

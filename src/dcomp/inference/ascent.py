@@ -8,11 +8,12 @@ climb     sweeps by SQUAREM (Varadhan and Roland 2008): of three points a sweep 
           x being c and n together. A step that lowers the objective is taken back.
 measure   once the gains of the last sweeps promise little: plain sweeps, whose gains tell the
           same more finely.
-refold    documents settle, loadings given, from where they are and from an even start, and keep
-          the better end: on the way, because what it gains is much, and at the end.
+refold    documents settle, loadings given, from where they are and as new ones do (`rest`), and
+          keep the better end: on the way, because what it gains is much, and at the end.
 push      a copy of the state, n moved a little at random: if it climbs past where the state rests,
           that was a saddle, and the climb goes on from the copy.
-done      at rest.
+done      at rest: every document is where `transform` has it, and the last row of the history is
+          the objective of just these scores and loadings.
 
 The state is always where a sweep has arrived; where the next one begins, if that is elsewhere, is
 carried beside it.
@@ -29,9 +30,9 @@ import numpy.typing as npt
 from dcomp import _core
 from dcomp.executors import Executor
 from dcomp.inference.base import Algorithm, FloatingArray, Info
-from dcomp.inference.mean_field import Allocation, settled
+from dcomp.inference.mean_field import Allocation, Weights
 from dcomp.inference.path import CLIMB, DONE, LOWEST, MEASURE, PUSH, REFOLD, UNKNOWN, Path
-from dcomp.inference.start import even_c
+from dcomp.inference.rest import AT_REST, rested, settled
 from dcomp.inference.state import Local, State
 from dcomp.inference.stopping import WINDOW, Rule, noise_of, to_come
 from dcomp.models import Observations
@@ -44,8 +45,8 @@ LOOKED_AT = 15  # sweeps whose gain is compared with that of as many before
 SKIPPED = 3  # plain sweeps that are not measured, because they settle the last step
 EARLY = (50.0, 8.0)  # times tol: what the last sweeps gained, when documents are refolded
 REFOLDS, PUSHES = 3, 1  # at most: on text a refold always finds some documents to move
-ROUNDS = 5  # of settling at the end, at most
 SURELY = 1e-3  # nats that a document must gain to be moved: less is what it had left to settle
+ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
 PUSH_SIZE = 0.2  # how far a copy is moved
 PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike
 ALIKE = 0.998  # the affinity of these, Σ √(θ θ'): 1 where they are the same
@@ -86,6 +87,11 @@ class Ascent:
         if path.stage == REFOLD:
             state = climb.refolded(state, path)
             path = path_of(state)
+        if path.stage == DONE:
+            state, info = climb.at_rest(state, path)
+            path = path_of(state)
+            if path.stage == DONE:
+                return replace(state, shared=replace(state.shared, sweep=info.sweep)), info
         if path.stage == PUSH:
             return climb.push(state, path)
         if path.stage == MEASURE:
@@ -210,39 +216,36 @@ class _Climb:
         return _with(after, path.anew(stage=CLIMB)), info
 
     def refolded(self, state: State, path: Path) -> State:
-        """With documents that an even start leads higher moved there, if that gains what matters;
-        then the climb goes on. At rest, what gains less is left to the end."""
+        """With documents that end higher as new ones moved there, if that gains what matters; then
+        the climb goes on. At rest, what gains less is left to the end. At modes there is one end,
+        but sweeps that have pressed a share to nothing do not find it again."""
         rests, refolds = path.rests, path.refolds + 1
         path = path.anew(stage=PUSH if path.pushes < PUSHES else DONE, refolds=refolds)
-        if self._may_move and path.refolds <= REFOLDS:
-            both, gain = self._settled(state)
+        if path.refolds <= REFOLDS:
+            how = self._given(state, AT_REST if rests else ON_THE_WAY)
+            both, gain = self._all(_refold, state, how)
             if not rests or gain >= self._enough:
                 after, _ = self._all(_take_better, both)
                 return _with(after, path.anew(stage=CLIMB, objective=LOWEST))
-        return _with(state, path) if path.stage == PUSH else self._at_rest(state, path)
+        return _with(state, path)
 
-    def _settled(self, state: State) -> tuple[State, float]:
-        """Documents at their fixed points with the loadings given, and at the better ones that an
-        even start leads to, beside them; what these would gain."""
+    def _given(self, state: State, limits: tuple[int, float]) -> Allocation:
+        """How documents are divided with the loadings given: as a predictor has it."""
+        features, threads = self.observed.counts.features, self.executor.n_threads
+        treatment, mode = self.algorithm.treatment, self.algorithm.mode
+        weights = Weights.build(state.model, features, state.n, treatment, threads)
+        return Allocation(state.model, weights, *limits, mode)
+
+    def at_rest(self, state: State, path: Path) -> tuple[State, Info]:
+        """The end: every document where it would be as a new one, and the objective there, by one
+        more sweep that is not kept. If that still moved a share, the climb goes on."""
         algorithm: Any = self.algorithm
-        threads = self.executor.n_threads
-        how = algorithm.settling().allocation(self.observed, state.shared, threads)
-        return self._all(_refold, state, how)
-
-    def _at_rest(self, state: State, path: Path) -> State:
-        """The end: every document at the best fixed point that is known for the loadings. If one
-        more sweep still moved a share, the climb goes on."""
-        for _ in range(ROUNDS):
-            if self._may_move:
-                state, _ = self._settled(state)
-                state, _ = self._all(_take_better, state)
-            _, info = self.algorithm.step(self.observed, state, self.executor)
-            path = replace(path, shares=info.shares or 0.0)
-            if path.shares < self.rule.shares or path.noise:
-                return _with(state, path.anew(stage=DONE))
-            if not self._may_move:
-                break
-        return _with(state, path.anew(stage=CLIMB))
+        ended, _ = self._all(_come_to_rest, state, self._given(state, AT_REST))
+        _, info = algorithm.judging().step(self.observed, ended, self.executor)
+        path = replace(path, shares=info.shares or 0.0)
+        if path.shares < self.rule.shares or path.noise:
+            return _with(ended, path.anew(stage=DONE, objective=info.objective)), info
+        return _with(state, path.anew(stage=CLIMB)), info
 
     def push(self, state: State, path: Path) -> tuple[State, Info]:
         """A sweep of a copy that was moved; the state itself rests until the copy is past it."""
@@ -260,11 +263,14 @@ class _Climb:
         shared = replace(state.shared, sweep=after.sweep)
         path = replace(path, n=after.n, swept=path.swept + 1)
         info = replace(info, objective=path.objective, capped=())
-        rested = replace(back, shared=shared)
+        waiting = replace(back, shared=shared)
         if path.swept < (SUSPECT if has_twins(state.n) else PUSHED):
-            return _with(rested, path), info
-        rested, _ = self._all(_let_go, rested)
-        return self._at_rest(rested, replace(path, pushes=path.pushes + 1)), info
+            return _with(waiting, path), info
+        waiting, _ = self._all(_let_go, waiting)
+        ended, last = self.at_rest(waiting, replace(path, pushes=path.pushes + 1))
+        if path_of(ended).stage == DONE:
+            info = replace(last, sweep=info.sweep, inner_updates=info.inner_updates, capped=())
+        return ended, info
 
 
 def path_of(state: State) -> Path:
@@ -392,10 +398,9 @@ def _refold(
     part: Observations, local: Local, how: Allocation, n_threads: int
 ) -> tuple[Local, float]:
     """Documents settled from where they are, loadings given; carried are the better of these and
-    of what an even start leads to, with the gain in nats."""
+    of where they are as new ones, with the gain in nats."""
     c, value = settled(part, local.c, how, n_threads)
-    even = even_c(part.counts, c.shape[1], c.dtype)
-    other, other_value = settled(part, even, how, n_threads)
+    other, other_value = rested(part, how, n_threads)
     gain = other_value - value
     better = gain > SURELY
     carried = {"c": read_only(np.where(better[:, None], other, c))}
@@ -407,3 +412,11 @@ def _take_better(
 ) -> tuple[Local, None]:
     """Documents move to what is carried."""
     return replace(local, c=local.carried["c"], carried={}), None
+
+
+def _come_to_rest(
+    part: Observations, local: Local, how: Allocation, n_threads: int
+) -> tuple[Local, None]:
+    """Documents where they are as new ones."""
+    c, _ = rested(part, how, n_threads)
+    return replace(local, c=read_only(c), carried={}), None

@@ -18,8 +18,9 @@ from dcomp.errors import InvalidParameter, NumericalFailure, UnsupportedCombinat
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Algorithm, Climber, FloatingArray, Info, share_change
 from dcomp.inference.collapsed_gibbs import CollapsedGibbs
-from dcomp.inference.mean_field import TREATMENTS, FoldIn, MeanField, Weights, with_learned
+from dcomp.inference.mean_field import TREATMENTS, MeanField, Weights, with_learned
 from dcomp.inference.options import LEARN_LOADINGS, LOADINGS, MAX_INNER, START
+from dcomp.inference.rest import FoldIn
 from dcomp.inference.room import require_room, require_whole
 from dcomp.inference.start import seeded_state
 from dcomp.inference.state import Carried, Local, State

@@ -117,6 +117,10 @@ class MapEM(Climber):
         """Itself with documents that come to rest in every sweep."""
         return replace(self, max_inner=max(self.max_inner, 50), inner_tol=1e-4)
 
+    def judging(self) -> Self:
+        """Itself: the objective of a sweep is of the loadings that it begins with."""
+        return self
+
     def carried_type(self, model: Model) -> type[Carried]:
         """Where its climb stands."""
         return Path

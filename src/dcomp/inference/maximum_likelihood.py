@@ -158,6 +158,11 @@ class MaximumLikelihood(Climber):
         """Itself with documents that come to rest in every sweep."""
         return replace(self, max_rounds=max(self.max_rounds, _SETTLING), round_tol=1e-5)
 
+    def judging(self) -> Self:
+        """Itself by multiplicative updates, whose objective is of the loadings that a sweep begins
+        with; that of coordinate descent is of the new ones."""
+        return replace(self, solver=SOLVERS[1], max_rounds=1)
+
     def carried_type(self, model: Model) -> type[Carried]:
         """Where its climb stands."""
         return Path

@@ -8,8 +8,8 @@ then the optimum for the new α, which keeps the bound monotone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,8 +30,7 @@ from dcomp.inference.growth import Growth, grow_counts, is_due, wished_growth
 from dcomp.inference.options import LOADINGS, MAX_INNER, START
 from dcomp.inference.path import Path
 from dcomp.inference.spectral import check_climb_start, climb_state, is_spectral
-from dcomp.inference.start import even_c
-from dcomp.inference.state import Carried, Global, Local, State
+from dcomp.inference.state import Carried, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.base import moment_scores
@@ -139,11 +138,9 @@ class MeanField(Climber):
         """Itself with documents that come to rest in every sweep."""
         return replace(self, max_inner=max(self.max_inner, 50), inner_tol=1e-4)
 
-    def allocation(self, observed: Observations, shared: Global, n_threads: int) -> Allocation:
-        """How documents are divided with the loadings given."""
-        features = observed.counts.features
-        weights = Weights.build(shared.model, features, shared.n, self.loadings, n_threads)
-        return Allocation(shared.model, weights, self.max_inner, self.inner_tol, self.mode)
+    def judging(self) -> Self:
+        """Itself: the objective of a sweep is of the loadings that it begins with."""
+        return self
 
     def adding(
         self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
@@ -227,78 +224,8 @@ class Weights:
         return cls(out, np.log(largest).astype(np.float64), 0.0)
 
 
-@dataclass(frozen=True)
-class FoldIn:
-    """Fixed points of documents with the loadings given."""
-
-    c: FloatingArray  # (I, K): expected words per component
-    scores: FloatingArray  # (I, K): E[m] or E[l]
-    bound: FloatArray  # (I): (16) or (19), words as a sequence
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """The documents of all parts."""
-        if len(parts) == 1:
-            return parts[0]
-        names = [f.name for f in fields(cls)]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def fold_in(
-    model: Model,
-    observed: Observations,
-    weights: Weights,
-    executor: Executor,
-    *,
-    max_inner: int = 200,
-    tol: float = 1e-4,
-    mode: str = "expect",
-    temper: float = 1.0,
-) -> FoldIn:
-    """The per-document fixed point of BJ06 (13) or (17), every document on its own; with mode
-    "maximise" that of EM, whose scores are modes and whose bound is log p(w, scores | Θ).
-
-    temper: below 1 for EM that was tempered, whose weights then are tempered, too.
-    """
-    how = Allocation(model, weights.tempered(temper), max_inner, tol, mode, temper)
-    parts = observed.parts
-    found, _ = executor.map_reduce(_fold_in, parts, [None] * len(parts), how)
-    return FoldIn.joined(executor.gather(found))
-
-
-def _fold_in(
-    part: Observations, local: None, how: Allocation, n_threads: int
-) -> tuple[FoldIn, None]:
-    model = how.model
-    c = even_c(part.counts, model.n_components, how.weights.Theta.dtype)
-    c_new, bound = settled(part, c, how, n_threads)
-    prior: Any = model.scores
-    summary = prior.posterior_mode if how.mode == "maximise" else prior.posterior_mean
-    scores = summary(c_new, part.total_exposure).astype(c.dtype)
-    return FoldIn(c_new, scores, bound + model.log_constant(part, combinatoric=False)), None
-
-
-def settled(
-    part: Observations, c: FloatingArray, how: Allocation, n_threads: int
-) -> tuple[FloatingArray, FloatArray]:
-    """The fixed point that each document comes to from c, and its bound but for a constant."""
-    weights, c_new, bound = how.weights, np.empty_like(c), np.empty(part.counts.n_docs)
-    _core.fold_in(
-        part.corpus,
-        weights.Theta,
-        weights.log_scale,
-        _prior(how.model, part, how.mode, how.temper),
-        np.ascontiguousarray(c),
-        c_new,
-        bound,
-        how.max_inner,
-        how.inner_tol,
-        n_threads,
-    )
-    return c_new, bound
-
-
-def _prior(model: Model, observed: Observations, mode: str, power: float) -> _core.ScorePrior:
+def native_prior(model: Model, observed: Observations, mode: str, power: float) -> _core.ScorePrior:
+    """The score prior as the kernels take it; an error where a model has no fixed points."""
     if (model.key, mode) not in _core.compiled():
         raise UnsupportedCombination(
             f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
@@ -329,7 +256,7 @@ def allocate(
         part.corpus,
         weights.Theta,
         weights.log_scale,
-        _prior(how.model, part, how.mode, how.temper),
+        native_prior(how.model, part, how.mode, how.temper),
         local.c,
         c,
         n,

@@ -25,8 +25,9 @@ from dcomp.errors import ConvergenceWarning, InvalidParameter
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.line_scores import along_lines, is_for_lines
-from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.mean_field import Weights
 from dcomp.inference.mixing import effective_sizes
+from dcomp.inference.rest import fold_in
 from dcomp.inference.room import require_document_room
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray

@@ -26,6 +26,7 @@ from dcomp.inference.base import Climber, FloatingArray, Info, SufficientStats
 from dcomp.inference.map_em import check_flat, check_modes
 from dcomp.inference.mean_field import Allocation, Weights, allocate, finite_objective
 from dcomp.inference.options import HELD_OUT, MAX_INNER
+from dcomp.inference.rest import AT_REST, rested
 from dcomp.inference.start import seeded_state
 from dcomp.inference.state import Carried, Global, Local, State
 from dcomp.models import Model, Observations
@@ -117,6 +118,16 @@ class TemperedEM(Climber):
         score = float(held[0] / held[1])
         judged = self._judge(observed, replace(new, locals=kept), cooling, score, executor)
         return judged, replace(info, held_out=score)
+
+    def finish(self, observed: Observations, state: State, executor: Executor) -> State:
+        """Where the schedule is over, with documents where `transform` has them."""
+        if self.is_done(state):
+            beta, features = self.temper(state), observed.counts.features
+            how = (state.model, features, state.n, self.treatment, executor.n_threads)
+            weights = Weights.build(*how).tempered(beta)
+            allocation = Allocation(state.model, weights, *AT_REST, self.mode, temper=beta)
+            state = _all(_come_to_rest, observed, state, executor, allocation)
+        return state.gathered(executor)
 
     def is_done(self, state: State) -> bool:
         """Whether the last sweeps are done."""
@@ -303,7 +314,16 @@ def _go_back(part: Observations, local: Local, shared: Any, n_threads: int) -> t
     return replace(local, c=local.carried["c"]), None
 
 
-def _all(task: Any, observed: Observations, state: State, executor: Executor) -> State:
+def _come_to_rest(
+    part: Observations, local: Local, how: Allocation, n_threads: int
+) -> tuple[Local, None]:
+    """Documents where they are as new ones."""
+    return replace(local, c=read_only(rested(part, how, n_threads)[0])), None
+
+
+def _all(
+    task: Any, observed: Observations, state: State, executor: Executor, shared: Any = None
+) -> State:
     """The state with this done to every part."""
-    after, _ = executor.map_reduce(task, observed.parts, state.locals, None)
+    after, _ = executor.map_reduce(task, observed.parts, state.locals, shared)
     return replace(state, locals=after)

@@ -19,7 +19,8 @@ from dcomp.errors import InvalidParameter
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
-from dcomp.inference.mean_field import FoldIn, Weights, fold_in
+from dcomp.inference.mean_field import Weights
+from dcomp.inference.rest import AT_REST, FoldIn, fold_in
 from dcomp.inference.sampled_scores import SampledScores, sample_scores
 from dcomp.inference.structured_scores import sample_structured_scores
 from dcomp.models import Model, Observations
@@ -98,8 +99,8 @@ class Predictor:
         exposure: Any = None,
         n_jobs: int | None = None,
         executor: Executor | None = None,
-        max_inner: int = 200,
-        tol: float = 1e-4,
+        max_inner: int = AT_REST[0],
+        tol: float = AT_REST[1],
     ) -> FoldIn:
         """Fixed point of each document with the loadings given: c, scores and bound; for LN also
         the mode η and its variances, and the bound is none."""

@@ -14,8 +14,9 @@ from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import Algorithm, Draw, State, draw_given_counts
 from dcomp.inference.base import FloatingArray
-from dcomp.inference.mean_field import FoldIn, Weights
+from dcomp.inference.mean_field import Weights
 from dcomp.inference.path import Path
+from dcomp.inference.rest import FoldIn
 from dcomp.inference.run import CONVERGED
 from dcomp.inference.sampled_scores import SampledScores
 from dcomp.inference.stopping import Remaining
@@ -206,7 +207,13 @@ class Fit:
 
     @property
     def objective(self) -> float:
-        """The last value of the history's objective: a bound or a log joint, never a perplexity."""
+        """The last value of the history's objective: a bound or a log joint, never a perplexity.
+
+        Where a climb has converged it is that of the scores and loadings that the fit shows, and
+        its documents' part (`history["documents"]`) is the sum of `bound` over them. A sweep
+        before the end has new loadings since its value was taken: there the last value is that of
+        the loadings before.
+        """
         return self.history.rows[-1].objective
 
     @cached_property
@@ -233,7 +240,12 @@ class Fit:
     @cached_property
     def scores(self) -> FloatingArray:
         """E[m] or E[l] of the training documents, (I, K); of a fit by "map" their modes, of LN
-        softmax(η) at the mode of η."""
+        softmax(η) at the mode of η.
+
+        Where a climb has converged, `transform` of the same documents gives the same. Of a sampler
+        they are the mean over its recorded sweeps, in which the loadings vary, and `transform`
+        answers another question: what the scores are with the mean loadings given.
+        """
         exposure, dtype = self._total_exposure, self.dtype
         prior: Any = self.model.scores
         recorded, carried = self.state.recorded, self.state.carried

@@ -12,7 +12,8 @@ from dcomp import registry
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
 from dcomp.inference import MeanField
-from dcomp.inference.mean_field import Weights, fold_in
+from dcomp.inference.mean_field import Weights
+from dcomp.inference.rest import fold_in
 from dcomp.inference.sampled_scores import sample_scores
 from dcomp.models import MODELS, Observations
 

@@ -21,6 +21,11 @@ inline constexpr int kGatherFrom = 32;
 inline constexpr std::int64_t kGatherSize = std::int64_t{1} << 18;
 // Plain updates between two jumps ahead: the rate must be measured between plain ones.
 inline constexpr int kJumpEvery = 3;
+// Words from which a document that comes to rest has to be stiller than its share of inner_tol, and
+// the change of c, as a share of its words, that rounding lets see.
+inline constexpr double kLongFrom = 1000;
+template <class T>
+inline constexpr double kFinestChange = sizeof(T) == 4 ? 2e-7 : 1e-15;
 
 // Up to so many components, vectors run along the words of a document (kernels/expect_few.hpp).
 inline constexpr std::int64_t kFewComponents = 8;
@@ -53,7 +58,7 @@ struct DocumentPass {
   Rows<const T> c_in;
   Rows<T> c_out;
   int max_inner = 1;
-  double inner_tol = 0;  // stop when sum_k |change of c_k| <= inner_tol * L
+  double inner_tol = 0;  // stop when sum_k |change of c_k| <= inner_tol * L; see still()
 
   // Wanted only when statistics are collected: e of each document and w/Z of each entry, counted
   // from the slab's first document and entry.

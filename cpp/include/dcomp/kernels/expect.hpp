@@ -2,6 +2,8 @@
 // with the scores at their mode, and the statistics of one feature.
 #pragma once
 
+#include <cmath>
+
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/expect_few.hpp"
 #include "dcomp/kernels/rows.hpp"
@@ -125,16 +127,39 @@ inline void jump_ahead(std::int64_t padded, double rate, const T* c_before, Scra
   }
 }
 
+// The change of c at which a document counts as settled. What is left to gain goes with the square
+// of the change over the length: where documents come to rest, a long one has to be stiller than a
+// short one, as far as T can tell.
+template <class T>
+inline double still(const DocumentPass<T>& pass, double length) {
+  const double share = pass.inner_tol * length;
+  if (pass.max_inner < kGatherFrom || length <= kLongFrom) return share;
+  const double finest = kFinestChange<T> * length;
+  const double change = pass.inner_tol * std::sqrt(kLongFrom * length);
+  return change < finest ? (finest < share ? finest : share) : change;
+}
+
 // Updates a document until it settles or its number of updates is used up; returns the last one.
+// One that starts cold jumps ahead.
 template <class ScoresOf, class Number, class T>
 inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores,
                                   const std::int32_t* feature, const Number* w, std::int64_t n,
                                   std::int64_t n_ahead, double length, Scratch<T>& s,
                                   DocumentSums& sums) {
+  const std::int64_t padded = pass.Theta.stride;
+  const bool starts_cold = pass.max_inner >= kGatherFrom;
+  const double enough = still(pass, length);
+  double last_change = 0;
   for (int inner = 1;; ++inner) {
+    if (starts_cold)
+      for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const Update update = update_by_rows(pass, scores, feature, w, n, inner == 1 ? n_ahead : 0, s);
     sums.inner += 1;
-    if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) return update;
+    if (inner >= pass.max_inner || update.change <= enough) return update;
+    const double rate = update.change / last_change;
+    last_change = update.change;
+    if (starts_cold && inner % kJumpEvery == 0 && rate > 0.3 && rate < 1)
+      jump_ahead(padded, rate, s.c_before, s);
   }
 }
 
@@ -147,12 +172,13 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
   const std::int64_t K = pass.Theta.width, padded = pass.Theta.stride;
   const Columns<T> columns = gather_columns(pass.Theta, feature, n, s.columns);
   std::int64_t n_chosen = choose_components(K, length, true, s);
+  const double enough = still(pass, length);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
     for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const Update update = update_by_columns(scores, columns, w, n, n_chosen, s);
     sums.inner += 1;
-    const bool settled = inner >= pass.max_inner || update.change <= pass.inner_tol * length;
+    const bool settled = inner >= pass.max_inner || update.change <= enough;
     if (settled && n_chosen == K) return update;
     const double rate = update.change / last_change;
     last_change = update.change;
@@ -191,6 +217,7 @@ inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf&
   const std::int64_t padded = pass.Theta.stride;
   const bool starts_cold = pass.max_inner >= kGatherFrom;
   for (std::int64_t k = K; k < padded; ++k) s.sum[k] = 0;
+  const double enough = still(pass, length);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
     if (starts_cold)
@@ -199,7 +226,7 @@ inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf&
     allocate_places<K, kKeeps>(at, s.e, s.z, s.weight, s.sum);  // Z of (14), (18)
     const Update update{update_c(padded, s), top};              // (13), (17)
     sums.inner += 1;
-    if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) return update;
+    if (inner >= pass.max_inner || update.change <= enough) return update;
     const double rate = update.change / last_change;
     last_change = update.change;
     if (starts_cold && inner % kJumpEvery == 0 && rate > 0.3 && rate < 1)
