@@ -75,7 +75,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_jobs : threads; None for all cores. The answer does not depend on it.
     random_state : seed, NumPy generator, or None.
     warm_start : go on from the previous fit of the same data.
-    callbacks : functions of an Info, called after each sweep; returning True stops the fit.
+    callbacks : functions of an Info, called after each sweep; returning True stops the fit, of
+        several chains the one at hand: with callbacks these are run one after the other.
     verbose : 0 silent, 1 a progress bar on a terminal.
 
     Attributes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dcomp.errors import ConvergenceWarning, InvalidParameter
+from dcomp.errors import warn as warn_user
 from dcomp.executors import Executor
 from dcomp.inference.ascent import Ascent, path_of
 from dcomp.inference.base import Algorithm, Info
@@ -88,21 +88,22 @@ def run(
             raise
         reason = INTERRUPTED
     if warn and reason == LIMIT and rule.tol > 0:
-        _warn_of_limit(algorithm, max_iter, rule, history)
+        warn_of_limit(algorithm, max_iter, rule, history)
     return Run(algorithm.finish(observed, state, executor), tuple(history), reason)
 
 
-def _warn_of_limit(
-    algorithm: Algorithm, max_iter: int, rule: Rule, history: Sequence[Info]
+def warn_of_limit(
+    algorithm: Algorithm, max_iter: int, rule: Rule, history: Sequence[Info], where: str = ""
 ) -> None:
+    """That the sweeps were not enough; `where`: of which chains that is said."""
     what = f"less than tol = {rule.tol:g} nats per document were left to gain"
     if not algorithm.is_plain:
         what = "documents had settled"
     what += f" (the last sweeps gained {recent_gain(history):.2g}); raise max_iter or tol"
     if algorithm.has_schedule:
         what = "its schedule was over; raise max_iter"
-    warnings.warn(
-        f"{algorithm.name} reached max_iter = {max_iter} before {what}, or resume the fit",
+    warn_user(
+        f"{algorithm.name} reached max_iter = {max_iter}{where} before {what}, or resume the fit",
         ConvergenceWarning,
         stacklevel=3,
     )
