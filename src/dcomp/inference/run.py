@@ -14,6 +14,7 @@ from dcomp.inference.ascent import Ascent, path_of
 from dcomp.inference.base import Algorithm, Info
 from dcomp.inference.state import State
 from dcomp.inference.stopping import Rule, change_of, recent_gain
+from dcomp.inference.tries import begin
 from dcomp.models import Model, Observations
 
 Callback = Callable[[Info], bool | None]
@@ -47,7 +48,8 @@ def run(
     warn: bool = True,
 ) -> Run:
     """Sweep until the stopping rule is met, `max_iter` sweeps are done, a callback returns True,
-    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too. `warn`: where
+    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too, but not those
+    of tries (`tries`), which come before the first. `warn`: where
     they were not enough.
     """
     if max_iter < 1:
@@ -56,7 +58,7 @@ def run(
     ascent = Ascent(algorithm, rule) if algorithm.is_plain else None
     way: Any = ascent or algorithm
     if resume is None:
-        state = algorithm.init(model, observed, seed, executor)
+        state = begin(model, algorithm, observed, seed, executor)
     else:
         state = resume.state.cut(observed.parts)
         state = ascent.taken_up(state) if ascent else state

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from dcomp.errors import held_warnings, warn
-from dcomp.executors import Executor, LocalExecutor, SideBySide
+from dcomp.executors import Executor, LocalExecutor, is_of_this_process
 from dcomp.inference import Info, Run
 from dcomp.inference.run import INTERRUPTED, Callback
 from dcomp.result.ending import Ending
@@ -87,9 +87,8 @@ def runs_side_by_side(executor: Executor, callbacks: Sequence[Callback], n_cells
     >>> runs_side_by_side(LocalExecutor(2), [], 1000), runs_side_by_side(LocalExecutor(1), [], 1000)
     (True, False)
     """
-    # An executor of somebody else's may keep the parts elsewhere: chains go there one by one.
-    is_ours = type(executor) in (LocalExecutor, SideBySide) and executor.n_threads > 1
-    return is_ours and n_cells <= MOST_CELLS and all(isinstance(c, OfChain) for c in callbacks)
+    has_threads = executor.n_threads > 1 and is_of_this_process(executor)
+    return has_threads and n_cells <= MOST_CELLS and all(isinstance(c, OfChain) for c in callbacks)
 
 
 def _of_chain(callbacks: Sequence[Callback], number: int) -> list[Callback]:

@@ -34,6 +34,7 @@ def fit(
     max_iter: int | None = None,
     tol: float = 0.05,
     n_chains: int = 1,
+    n_tries: int | str | None = None,
     n_jobs: int | None = None,
     executor: Executor | None = None,
     seed: int = 0,
@@ -48,9 +49,11 @@ def fit(
     included, and in the parts that the corpus was cut into. `draw_budget` ("2 GiB", bytes, or None
     for no limit) is what those may take. `executor` says where the parts are worked on, in place of
     `n_jobs` threads here; on small tables chains have them side by side (`result.chains`), unless a
-    callback would see more than one at a time. `max_iter`: 200 sweeps of a sampler and 1000 of what
-    stops by itself, unless given. `warn`: where they were not enough, of a sampler by R-hat of its
-    log joint (it is silent about fewer than 40 recorded sweeps).
+    callback would see more than one at a time. `n_tries`: short climbs from different starts, of
+    which the best is carried on, as `MeanField` has it. `max_iter`: 200 sweeps of a sampler and
+    1000 of what stops by itself, unless given; those of tries come on top. `warn`: where they were
+    not enough, of a sampler by R-hat of its log joint (it is silent about fewer than 40 recorded
+    sweeps).
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -61,10 +64,10 @@ def fit(
     if resume is not None:
         algorithm, seed = resume.algorithm, resume.seed
         counts = _cut_alike(counts, resume)
-        if exposure is None:
-            rule = resume.exposure_rule
-            exposure = resume.exposure if rule is None else rule
+        exposure = _exposure_of(resume) if exposure is None else exposure
     algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
+    if n_tries is not None:
+        algorithm = _with_tries(algorithm, n_tries, resume)
     max_iter = algorithm.usual_sweeps if max_iter is None else max_iter
     registry.check(model, algorithm)
     observed = validation.resolve_observations(counts, model, exposure)
@@ -74,18 +77,9 @@ def fit(
     stopping = Rule(tol)
 
     def one(chain_seed: int, where: Executor, looking: Sequence[Callback]) -> Chain:
-        outcome = run(
-            model,
-            algorithm,
-            observed,
-            where,
-            seed=chain_seed,
-            max_iter=max_iter,
-            stopping=stopping,
-            callbacks=looking,
-            resume=earlier,
-            warn=warn and n_chains == 1,
-        )
+        how: Any = {"max_iter": max_iter, "stopping": stopping, "resume": earlier}
+        how |= {"callbacks": looking, "warn": warn and n_chains == 1}
+        outcome = run(model, algorithm, observed, where, seed=chain_seed, **how)
         ending = _ending(chain_seed, outcome, algorithm, counts) if n_chains > 1 else None
         return Chain(chain_seed, outcome, ending)
 
@@ -106,9 +100,8 @@ def fit(
     outcome = replace(outcome, state=outcome.state.changed(draws=()))
     chains.clear()  # `gather` lets go of each piece as it is copied
     kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
-    draws = () if kept is None else kept.of_chain(kept.best)
     return Fit(
-        outcome.state.changed(draws=draws),
+        outcome.state.changed(draws=() if kept is None else kept.of_chain(kept.best)),
         algorithm,
         Trace(outcome.history),
         outcome.reason,
@@ -122,6 +115,25 @@ def fit(
         kept,
         endings,
     )
+
+
+def _exposure_of(resume: Fit) -> Any:
+    """As it was said, where it was a word."""
+    return resume.exposure if resume.exposure_rule is None else resume.exposure_rule
+
+
+def _with_tries(algorithm: Algorithm, n_tries: int | str, resume: Fit | None) -> Algorithm:
+    """The algorithm with so many starts to try; an error where that would have no effect."""
+    if not algorithm.is_plain:
+        raise UnsupportedCombination(
+            f"n_tries= tries the starts of a climb, and {algorithm.name} has none to try; "
+            "n_chains= runs several from different starts and keeps the best"
+        )
+    if resume is not None:
+        raise InvalidParameter("n_tries has no effect on a fit that is resumed: it has begun")
+    climb: Any = algorithm
+    told: Algorithm = replace(climb, n_tries=n_tries)
+    return told
 
 
 def _cut_alike(counts: Counts, resume: Fit) -> Counts:
