@@ -1,6 +1,13 @@
-"""The errors that dcomp raises on purpose: each says what must hold, what was given, and where."""
+"""The errors that dcomp raises on purpose: each says what must hold, what was given, and where.
+
+And warnings: those of work on threads are held until the thread that asked for it says them."""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class DcompError(Exception):
@@ -42,3 +49,33 @@ class ConvergenceWarning(UserWarning):
 class FlatTreeWarning(UserWarning):
     """A tree of components is none: its priors make it one flat Dirichlet, or a search for a
     structure found no node above the leaves."""
+
+
+_held: ContextVar[list[Warning] | None] = ContextVar("held warnings", default=None)
+
+
+def warn(text: str, kind: type[Warning], stacklevel: int = 2) -> None:
+    """Warn the user; inside `held_warnings` keep it for later."""
+    held = _held.get()
+    if held is None:
+        warnings.warn(text, kind, stacklevel=stacklevel + 1)
+    else:
+        held.append(kind(text))
+
+
+@contextmanager
+def held_warnings() -> Iterator[list[Warning]]:
+    """What `warn` is told in this thread while the block runs, in the place of being said: Python's
+    own way to catch warnings is one for all threads.
+
+    >>> with held_warnings() as held:
+    ...     warn("not yet", ConvergenceWarning)
+    >>> held
+    [ConvergenceWarning('not yet')]
+    """
+    held: list[Warning] = []
+    token = _held.set(held)
+    try:
+        yield held
+    finally:
+        _held.reset(token)

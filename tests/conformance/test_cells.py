@@ -13,7 +13,7 @@ from support.cells import CELLS, make, same
 import dcomp
 from dcomp import evaluate
 from dcomp.inference import ALGORITHMS
-from dcomp.result.fitting import chain_value
+from dcomp.result.chains import chain_value
 
 pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
 

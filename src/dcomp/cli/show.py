@@ -170,7 +170,7 @@ def recorded_sweeps(fit: Fit) -> int:
 
 def chain_levels(fit: Fit) -> list[float]:
     """Where each of several chains ended; empty for a single one."""
-    from dcomp.result.fitting import chain_value
+    from dcomp.result.chains import chain_value
 
     return [chain_value(chain.rows) for chain in fit.chains]
 

@@ -63,6 +63,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         field, map and ml: "seeded" by documents, "spectral", or "auto" (the default): spectral
         unless most counts are 0; laplace: "collapsed-gibbs", "mean-field", "seeded", or "auto" (the
         default): the first, of fractional counts the second.
+    n_tries : mean field, map and ml: short climbs from different starts, of which the best is
+        carried on; "auto" (the default): 6 where components are few (8) and the table is small
+        (entries times components up to a million), else 1. Each has 20 sweeps, on top of max_iter.
     anneal : samplers: first sweeps with priors that begin stronger, 0 unless given; "auto" for four
         fifths of burn_in.
     n_draws : samplers: draws to keep, evenly spread over the sweeps after burn_in, in `fit_.draws`.
@@ -75,7 +78,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_jobs : threads; None for all cores. The answer does not depend on it.
     random_state : seed, NumPy generator, or None.
     warm_start : go on from the previous fit of the same data.
-    callbacks : functions of an Info, called after each sweep; returning True stops the fit.
+    callbacks : functions of an Info, called after each sweep; returning True stops the fit, of
+        several chains the one at hand: with callbacks these are run one after the other.
     verbose : 0 silent, 1 a progress bar on a terminal.
 
     Attributes
@@ -112,6 +116,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
+        n_tries: int | str | None = None,
         anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
@@ -139,6 +144,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.tol = tol
         self.burn_in = burn_in
         self.start = start
+        self.n_tries = n_tries
         self.anneal = anneal
         self.n_draws = n_draws
         self.draws_of = draws_of
@@ -338,6 +344,7 @@ class LDA(DCA):
         tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
+        n_tries: int | str | None = None,
         anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
@@ -363,6 +370,7 @@ class LDA(DCA):
             tol=tol,
             burn_in=burn_in,
             start=start,
+            n_tries=n_tries,
             anneal=anneal,
             n_draws=n_draws,
             draws_of=draws_of,
@@ -406,6 +414,7 @@ class GaP(DCA):
         tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
+        n_tries: int | str | None = None,
         anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
@@ -433,6 +442,7 @@ class GaP(DCA):
             tol=tol,
             burn_in=burn_in,
             start=start,
+            n_tries=n_tries,
             anneal=anneal,
             n_draws=n_draws,
             draws_of=draws_of,

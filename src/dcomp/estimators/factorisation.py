@@ -50,7 +50,7 @@ class PLSA(DCA):
         when to stop; 0 for plain EM, which fits the training documents as well as it can.
     max_inner : updates of a document's scores per sweep.
     max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
-    n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
+    n_tries, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
 
     >>> model = PLSA(2, verbose=0).fit([[4, 3, 0], [0, 1, 6], [5, 2, 1]])
     >>> model.components_.sum(axis=1).round(5)
@@ -69,6 +69,7 @@ class PLSA(DCA):
         fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
+        n_tries: int | str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -84,6 +85,7 @@ class PLSA(DCA):
             fractional=fractional,
             max_iter=max_iter,
             tol=tol,
+            n_tries=n_tries,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -154,6 +156,7 @@ class NMF(DCA):
     exposure : of the Kullback-Leibler loss: None, "total", or an array (I,), all positive.
     fractional : whether counts need not be whole; the squared loss takes any numbers.
     max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
+    n_tries : of the Kullback-Leibler loss, as in DCA.
     n_chains : runs from different starts; the best is kept.
     n_jobs : threads, of the Kullback-Leibler loss; None for all cores. The answer does not depend
         on it. The squared loss runs on NumPy's own.
@@ -194,6 +197,7 @@ class NMF(DCA):
         fractional: bool = False,
         max_iter: int | None = None,
         tol: float = 0.05,
+        n_tries: int | str | None = None,
         n_chains: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -211,6 +215,7 @@ class NMF(DCA):
             fractional=fractional,
             max_iter=max_iter,
             tol=tol,
+            n_tries=n_tries,
             n_chains=n_chains,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -330,6 +335,11 @@ class NMF(DCA):
         if self.exposure is not None:
             raise UnsupportedCombination(
                 "exposure= is for loss='kullback-leibler', the likelihood of Poisson counts"
+            )
+        if self.n_tries is not None:
+            raise UnsupportedCombination(
+                f"n_tries= is for loss='kullback-leibler'; got {self.n_tries!r} for least squares, "
+                "of which n_chains= runs several from different starts"
             )
         table = self._table(X, reset=True)
         K = validation.whole_number("n_components", self.n_components, 1)

@@ -40,8 +40,9 @@ class TreeDCA(DCA):
         given: without them most chains find the topics but not their places. Several chains
         (n_chains) help as much, since only some find the best tree.
     fractional : as in DCA; of the algorithms "mean-field" takes such counts.
-    gamma, loadings, blocks, max_iter, tol, burn_in, start, n_draws, draws_of, draw_budget,
-    trace_words, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
+    gamma, loadings, blocks, max_iter, tol, burn_in, start, n_tries, n_draws, draws_of,
+    draw_budget, trace_words, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as
+        in DCA.
 
     Attributes
     ----------
@@ -76,6 +77,7 @@ class TreeDCA(DCA):
         tol: float = 0.05,
         burn_in: int | None = None,
         start: str | None = None,
+        n_tries: int | str | None = None,
         anneal: int | None = None,
         n_draws: int = 0,
         draws_of: Sequence[str] = ("scores", "loadings"),
@@ -99,6 +101,7 @@ class TreeDCA(DCA):
             tol=tol,
             burn_in=burn_in,
             start=start,
+            n_tries=n_tries,
             anneal=anneal,
             n_draws=n_draws,
             draws_of=draws_of,

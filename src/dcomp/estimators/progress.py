@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from dcomp.inference import DrawPlan, Info
 from dcomp.inference.run import Callback
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 def announce(verbose: int, plan: DrawPlan | None) -> None:
@@ -33,10 +37,22 @@ def progress(verbose: int, max_iter: int, label: str) -> Iterator[list[Callback]
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=max_iter, detail="")
+        yield [_Bar(bar, label, max_iter)]
 
-        def show(info: Info) -> None:
-            gain = "" if info.change is None else f"{info.change:+.1e} nats per document"
-            bar.update(task, completed=info.sweep, detail=gain)
 
-        yield [show]
+class _Bar:
+    """A line of the display; where there are several chains, a line for each."""
+
+    def __init__(self, display: Progress, label: str, max_iter: int) -> None:
+        self._display, self._label, self._max_iter = display, label, max_iter
+        self._line = display.add_task(label, total=max_iter, detail="")
+
+    def __call__(self, info: Info) -> None:
+        """After a sweep."""
+        gain = "" if info.change is None else f"{info.change:+.1e} nats per document"
+        self._display.update(self._line, completed=info.sweep, detail=gain)
+
+    def of_chain(self, number: int) -> _Bar:
+        """The line of one chain, in the place of its own; the display takes it from any thread."""
+        self._display.update(self._line, visible=False)
+        return _Bar(self._display, f"{self._label} chain {number + 1}", self._max_iter)

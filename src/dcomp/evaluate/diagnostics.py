@@ -26,7 +26,7 @@ from dcomp.inference.stopping import Remaining, Rule, recent_gain
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.result import Draws, Fit, Trace
-from dcomp.result.fitting import chain_value
+from dcomp.result.chains import chain_value
 from dcomp.result.of_estimator import as_fit
 from dcomp.result.tables import top_numbers
 

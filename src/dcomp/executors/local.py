@@ -98,6 +98,16 @@ def resolve_executor(n_jobs: int | None, executor: Executor | None = None) -> Ex
     return executor
 
 
+def is_of_this_process(executor: Executor) -> bool:
+    """Whether its threads can be shared out here. An executor of somebody else's may keep the parts
+    elsewhere, and is given one thing after the other.
+
+    >>> is_of_this_process(LocalExecutor(2))
+    True
+    """
+    return type(executor) in (LocalExecutor, SideBySide)
+
+
 @dataclass(frozen=True)
 class SideBySide(LocalExecutor):
     """Threads of this process, each with a part of its own. An interrupt lets those that are under

@@ -23,9 +23,9 @@ from dcomp.inference.mean_field import (
     finite_objective,
     with_learned,
 )
-from dcomp.inference.options import LOADINGS, MAX_INNER, START
+from dcomp.inference.options import LOADINGS, MAX_INNER, N_TRIES, START
 from dcomp.inference.path import Path
-from dcomp.inference.spectral import check_climb_start, climb_state
+from dcomp.inference.spectral import check_climb_start, check_tries, climb_state
 from dcomp.inference.state import Carried, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import read_only
@@ -40,7 +40,7 @@ class MapEM(Climber):
     Dirichlet(γ), γ ≥ 1: at γ = 1 the maximum of the likelihood.
     max_inner, inner_tol: updates of one document per sweep (C04: 8 to 20), at most and until
     Σ|Δc| ≤ tol·L.
-    start: "seeded", "spectral" or "auto", as in MeanField.
+    start, n_tries: as in MeanField.
     m_steps: steps for Θ per sweep with the scores held (C04 3.5), one of which costs no pass.
 
     >>> MapEM(max_inner=20).name
@@ -52,18 +52,20 @@ class MapEM(Climber):
     inner_tol: float = 1e-3
     dtype: str = "float32"
     start: str = "auto"
+    n_tries: int | str = "auto"
     m_steps: int = 1
 
     name: ClassVar[str] = "map"
     objective_name: ClassVar[str] = "log posterior"
     mode: ClassVar[str] = "maximise"
     estimates: ClassVar[str] = "mode"
-    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START, M_STEPS)
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START, N_TRIES, M_STEPS)
     is_plain: ClassVar[bool] = True
     must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
     def __post_init__(self) -> None:
         check_climb_start(self.start)
+        check_tries(self.n_tries)
         if self.loadings not in ("mean", "map"):
             raise InvalidParameter(f"loadings must be mean or map; got {self.loadings!r}")
         if self.dtype not in ("float32", "float64"):

@@ -22,9 +22,9 @@ from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Climber, FloatingArray, Info, share_change
 from dcomp.inference.likelihood_em import em_sweep, is_by_em
 from dcomp.inference.map_em import check_flat
-from dcomp.inference.options import SOLVER, START
+from dcomp.inference.options import N_TRIES, SOLVER, START
 from dcomp.inference.path import Path
-from dcomp.inference.spectral import check_climb_start, climb_state
+from dcomp.inference.spectral import check_climb_start, check_tries, climb_state
 from dcomp.inference.state import Carried, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -42,7 +42,7 @@ class MaximumLikelihood(Climber):
     features. All else is solved by EM, whose updates are multiplicative whatever this says.
     max_rounds, round_tol: rounds of coordinate descent per document or feature and sweep, at most
     and until Σ|Δ| ≤ tol·(its words).
-    start: "seeded", "spectral" or "auto", as in MeanField.
+    start, n_tries: as in MeanField.
 
     >>> MaximumLikelihood().name
     'ml'
@@ -53,17 +53,19 @@ class MaximumLikelihood(Climber):
     round_tol: float = 1e-3
     dtype: str = "float32"
     start: str = "auto"
+    n_tries: int | str = "auto"
 
     name: ClassVar[str] = "ml"
     objective_name: ClassVar[str] = "log likelihood"
     mode: ClassVar[str] = "maximise"  # of a new document, too
     estimates: ClassVar[str] = "likelihood"
-    options: ClassVar[tuple[Option, ...]] = (SOLVER, START)
+    options: ClassVar[tuple[Option, ...]] = (SOLVER, START, N_TRIES)
     is_plain: ClassVar[bool] = True
     must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
     def __post_init__(self) -> None:
         check_climb_start(self.start)
+        check_tries(self.n_tries)
         if self.solver not in SOLVERS:
             raise InvalidParameter(
                 f"solver must be one of {', '.join(SOLVERS)}; got {self.solver!r}"

@@ -27,9 +27,9 @@ from dcomp.inference.base import (
     share_change,
 )
 from dcomp.inference.growth import Growth, grow_counts, is_due, wished_growth
-from dcomp.inference.options import LOADINGS, MAX_INNER, START
-from dcomp.inference.path import Path
-from dcomp.inference.spectral import check_climb_start, climb_state, is_spectral
+from dcomp.inference.options import LOADINGS, MAX_INNER, N_TRIES, START
+from dcomp.inference.path import AS_TOLD, SPECTRAL, Path
+from dcomp.inference.spectral import check_climb_start, check_tries, climb_state, is_spectral
 from dcomp.inference.state import Carried, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -51,6 +51,8 @@ class MeanField(Climber):
     learn_after: sweeps before hyper-parameters are learned.
     start: "seeded" by single documents, "spectral" by the spectrum of the table, or "auto": the
     latter where the table is not mostly zeros.
+    n_tries: short climbs from different starts, of which the best is carried on; "auto": 6 where
+    components are few and the table is small, else 1 (`tries`).
     grow: when and how far a tree of components grows.
 
     >>> MeanField(loadings="vb").name
@@ -64,11 +66,12 @@ class MeanField(Climber):
     learn_after: int = 1
     dtype: str = "float32"
     start: str = "auto"
+    n_tries: int | str = "auto"
     grow: Growth | None = None
 
     name: ClassVar[str] = "mean-field"
     objective_name: ClassVar[str] = "bound"
-    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START)
+    options: ClassVar[tuple[Option, ...]] = (LOADINGS, MAX_INNER, START, N_TRIES)
     is_plain: ClassVar[bool] = True
     must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
@@ -80,6 +83,7 @@ class MeanField(Climber):
         if self.dtype not in ("float32", "float64"):
             raise InvalidParameter(f"dtype must be float32 or float64; got {self.dtype!r}")
         check_climb_start(self.start)
+        check_tries(self.n_tries)
         if self.max_inner < 1:
             raise InvalidParameter(f"max_inner must be at least 1; got {self.max_inner}")
         for name in ("inner_tol", "gentle_sweeps", "learn_after"):
@@ -117,7 +121,7 @@ class MeanField(Climber):
         features = observed.counts.features
         weights = Weights.build(state.model, features, state.n, self.loadings, executor.n_threads)
         # A start by the spectrum knows its documents: there is nothing to be gentle to.
-        is_known = is_spectral(self.start, state.model, observed)
+        is_known = self._is_spectral(state, observed)
         gentle = state.sweep < self.gentle_sweeps and not is_known
         max_inner = 1 if gentle else self.max_inner
         how = Allocation(state.model, weights, max_inner, self.inner_tol)
@@ -133,6 +137,13 @@ class MeanField(Climber):
         )
         shared = replace(state.shared, model=model, n=read_only(stats.n), sweep=sweep)
         return replace(state, shared=shared, locals=after), info
+
+    def _is_spectral(self, state: State, observed: Observations) -> bool:
+        """Whether this climb began by the spectrum; of several tries that of the best counts."""
+        path = state.shared.carried
+        if isinstance(path, Path) and path.start != AS_TOLD:
+            return path.start == SPECTRAL
+        return is_spectral(self.start, state.model, observed)
 
     def settling(self) -> Self:
         """Itself with documents that come to rest in every sweep."""

@@ -63,6 +63,19 @@ START = Option(
     metavar="NAME",
     panel=_CHAINS,
 )
+N_TRIES = Option(
+    "n_tries",
+    "whole",
+    "short climbs from different starts, of which the best is carried on; auto: 6 where components "
+    "are few and the table is small, else 1.",
+    words=("auto",),
+    least=1,
+    flags=("--tries",),
+    shown="auto",
+    panel=_CHAINS,
+    refusal="tries the starts of a climb, and {algorithm} has none to try (n_chains= runs several "
+    "from different starts and keeps the best)",
+)
 ANNEAL = Option(
     "anneal",
     "whole",

@@ -16,6 +16,7 @@ from dcomp.models import Model
 from dcomp.models.arrays import FloatArray
 
 CLIMB, MEASURE, REFOLD, PUSH, DONE = range(5)  # stages
+AS_TOLD, SEEDED, SPECTRAL = range(3)  # how a climb began
 LOWEST = -1e300  # an objective before there is one
 UNKNOWN = -1.0  # what has not been measured
 FIRST_LIMIT = 4.0  # of the factor of a step
@@ -43,6 +44,7 @@ class Path(Carried):
     gain: float = UNKNOWN  # nats per document still to come, as last measured
     shares: float = UNKNOWN  # the largest change of a document's shares in the last plain sweep
     noise: int = 0  # whether rounding hides the gain
+    start: int = AS_TOLD  # or as the best of several tries began
 
     @classmethod
     def of_documents(cls, model: Model) -> tuple[str, ...]:
@@ -67,6 +69,8 @@ class Path(Carried):
                 raise ValueError(f"{name} of the climb must be a row of numbers")
         if not 0 <= self.stage <= DONE or not 0 <= self.phase <= 2:
             raise ValueError(f"a climb has no stage {self.stage} or phase {self.phase}")
+        if not AS_TOLD <= self.start <= SPECTRAL:
+            raise ValueError(f"a climb has no start {self.start}")
 
     @property
     def remaining(self) -> Remaining | None:

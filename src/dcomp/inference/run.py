@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dcomp.errors import ConvergenceWarning, InvalidParameter
+from dcomp.errors import warn as warn_user
 from dcomp.executors import Executor
 from dcomp.inference.ascent import Ascent, path_of
 from dcomp.inference.base import Algorithm, Info
 from dcomp.inference.state import State
 from dcomp.inference.stopping import Rule, change_of, recent_gain
+from dcomp.inference.tries import begin
 from dcomp.models import Model, Observations
 
 Callback = Callable[[Info], bool | None]
@@ -47,7 +48,8 @@ def run(
     warn: bool = True,
 ) -> Run:
     """Sweep until the stopping rule is met, `max_iter` sweeps are done, a callback returns True,
-    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too. `warn`: where
+    or the user interrupts. `max_iter` counts all sweeps, those of a resumed run too, but not those
+    of tries (`tries`), which come before the first. `warn`: where
     they were not enough.
     """
     if max_iter < 1:
@@ -56,7 +58,7 @@ def run(
     ascent = Ascent(algorithm, rule) if algorithm.is_plain else None
     way: Any = ascent or algorithm
     if resume is None:
-        state = algorithm.init(model, observed, seed, executor)
+        state = begin(model, algorithm, observed, seed, executor)
     else:
         state = resume.state.cut(observed.parts)
         state = ascent.taken_up(state) if ascent else state
@@ -88,21 +90,22 @@ def run(
             raise
         reason = INTERRUPTED
     if warn and reason == LIMIT and rule.tol > 0:
-        _warn_of_limit(algorithm, max_iter, rule, history)
+        warn_of_limit(algorithm, max_iter, rule, history)
     return Run(algorithm.finish(observed, state, executor), tuple(history), reason)
 
 
-def _warn_of_limit(
-    algorithm: Algorithm, max_iter: int, rule: Rule, history: Sequence[Info]
+def warn_of_limit(
+    algorithm: Algorithm, max_iter: int, rule: Rule, history: Sequence[Info], where: str = ""
 ) -> None:
+    """That the sweeps were not enough; `where`: of which chains that is said."""
     what = f"less than tol = {rule.tol:g} nats per document were left to gain"
     if not algorithm.is_plain:
         what = "documents had settled"
     what += f" (the last sweeps gained {recent_gain(history):.2g}); raise max_iter or tol"
     if algorithm.has_schedule:
         what = "its schedule was over; raise max_iter"
-    warnings.warn(
-        f"{algorithm.name} reached max_iter = {max_iter} before {what}, or resume the fit",
+    warn_user(
+        f"{algorithm.name} reached max_iter = {max_iter}{where} before {what}, or resume the fit",
         ConvergenceWarning,
         stacklevel=3,
     )

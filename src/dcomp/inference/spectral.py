@@ -25,6 +25,7 @@ from dcomp.inference.start import generator, keyed_uniform, seeded_state
 from dcomp.inference.state import Global, Local, State
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.options import whole_number
 
 STARTS = ("auto", "seeded", "spectral")
 DENSE = 0.1  # share of entries above 0 from which "auto" is spectral
@@ -38,6 +39,12 @@ def check_climb_start(start: str) -> None:
     """An error unless a climb can begin like this."""
     if start not in STARTS:
         raise InvalidParameter(f"start must be one of {', '.join(STARTS)}; got {start!r}")
+
+
+def check_tries(n_tries: int | str) -> None:
+    """An error unless so many starts can be tried."""
+    if n_tries != "auto":
+        whole_number("n_tries", n_tries, 1)
 
 
 def is_spectral(start: str, model: Model, observed: Observations) -> bool:

@@ -7,7 +7,6 @@ of that climb, and the sampler goes on with the structure that was found.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -15,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination
+from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombination, warn
 from dcomp.executors import Executor
 from dcomp.inference.climb import SCORES, Climbed, Move, climb
 from dcomp.inference.growth import check_growth
@@ -98,7 +97,7 @@ def search_tokens(
     gamma = model.loadings.per_feature(features.n_features)
     found = climb(state.n, gamma, features.blocks, score=search.score, max_nodes=search.max_nodes)
     if not found.moves:
-        warnings.warn(
+        warn(
             f"no node above the leaves pays by the {search.score} score: the components stay flat. "
             "A smaller gamma or more leaves may find a structure; tree= gives one",
             FlatTreeWarning,

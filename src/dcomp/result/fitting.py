@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,11 @@ from dcomp import registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, resolve_executor
-from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Info, Rule, Run, run
+from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Rule, Run, run
 from dcomp.inference.keep import DRAW_BUDGET
-from dcomp.inference.run import COMPLETE, INTERRUPTED, Callback
+from dcomp.inference.run import COMPLETE, LIMIT, Callback, warn_of_limit
 from dcomp.models import Model
+from dcomp.result.chains import Chain, chain_value, run_chains
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending
 from dcomp.result.fit import Fit
@@ -33,6 +34,7 @@ def fit(
     max_iter: int | None = None,
     tol: float = 0.05,
     n_chains: int = 1,
+    n_tries: int | str | None = None,
     n_jobs: int | None = None,
     executor: Executor | None = None,
     seed: int = 0,
@@ -46,9 +48,12 @@ def fit(
     Resuming continues bit for bit as if the first run had never stopped, the draws that are kept
     included, and in the parts that the corpus was cut into. `draw_budget` ("2 GiB", bytes, or None
     for no limit) is what those may take. `executor` says where the parts are worked on, in place of
-    `n_jobs` threads here. `max_iter`: 200 sweeps of a sampler and 1000 of what stops by itself,
-    unless given. `warn`: where they were not enough, of a sampler by R-hat of its log joint (it is
-    silent about fewer than 40 recorded sweeps).
+    `n_jobs` threads here; on small tables chains have them side by side (`result.chains`), unless a
+    callback would see more than one at a time. `n_tries`: short climbs from different starts, of
+    which the best is carried on, as `MeanField` has it. `max_iter`: 200 sweeps of a sampler and
+    1000 of what stops by itself, unless given; those of tries come on top. `warn`: where they were
+    not enough, of a sampler by R-hat of its log joint (it is silent about fewer than 40 recorded
+    sweeps).
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -59,51 +64,44 @@ def fit(
     if resume is not None:
         algorithm, seed = resume.algorithm, resume.seed
         counts = _cut_alike(counts, resume)
-        if exposure is None:
-            rule = resume.exposure_rule
-            exposure = resume.exposure if rule is None else rule
+        exposure = _exposure_of(resume) if exposure is None else exposure
     algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
+    if n_tries is not None:
+        algorithm = _with_tries(algorithm, n_tries, resume)
     max_iter = algorithm.usual_sweeps if max_iter is None else max_iter
     registry.check(model, algorithm)
     observed = validation.resolve_observations(counts, model, exposure)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
     provenance = Provenance.from_counts(counts)
     earlier = None if resume is None else _earlier_run(resume, provenance, n_chains, max_iter)
-    endings: list[Ending] = []
+    stopping = Rule(tol)
 
-    def one(chain_seed: int) -> Run:
-        outcome = run(
-            model,
-            algorithm,
-            observed,
-            resolve_executor(n_jobs, executor),
-            seed=chain_seed,
-            max_iter=max_iter,
-            stopping=Rule(tol),
-            callbacks=callbacks,
-            resume=earlier,
-            warn=warn,
-        )
-        if n_chains > 1 and outcome.state.model.scores.nodes is not None:
-            value = chain_value(outcome.history)
-            endings.append(
-                Ending.build(chain_seed, value, outcome.state, algorithm, counts.features)
-            )
-        return outcome
+    def one(chain_seed: int, where: Executor, looking: Sequence[Callback]) -> Chain:
+        how: Any = {"max_iter": max_iter, "stopping": stopping, "resume": earlier}
+        how |= {"callbacks": looking, "warn": warn and n_chains == 1}
+        outcome = run(model, algorithm, observed, where, seed=chain_seed, **how)
+        ending = _ending(chain_seed, outcome, algorithm, counts) if n_chains > 1 else None
+        return Chain(chain_seed, outcome, ending)
 
-    outcomes = _run_chains(chain_seeds(seed, n_chains), one)
-    best = int(np.argmax([chain_value(run.history) for _, run in outcomes]))
-    traces = tuple(Trace(run.history) for _, run in outcomes)
-    pieces = [list(run.state.draws) for _, run in outcomes]
-    chain_seed, outcome = outcomes[best]
-    if warn and algorithm.samples and outcome.reason == COMPLETE:
-        warn_of_unsettled(algorithm, traces, comparable=model.scores.capabilities.comparable)
+    chains = run_chains(
+        chain_seeds(seed, n_chains),
+        one,
+        resolve_executor(n_jobs, executor),
+        callbacks,
+        counts.nnz * model.n_components,
+    )
+    best = int(np.argmax([chain.value for chain in chains]))
+    traces = tuple(Trace(chain.run.history) for chain in chains)
+    chain_seed, outcome = chains[best].seed, chains[best].run
+    if warn:
+        _warn(chains, best, model, algorithm, max_iter, stopping)
+    endings = tuple(chain.ending for chain in chains if chain.ending is not None)
+    pieces = [list(chain.run.state.draws) for chain in chains]
     outcome = replace(outcome, state=outcome.state.changed(draws=()))
-    outcomes.clear()  # `gather` lets go of each piece as it is copied
+    chains.clear()  # `gather` lets go of each piece as it is copied
     kept = Draws.gather(pieces, traces, best, counts.features, counts.doc_ids)
-    draws = () if kept is None else kept.of_chain(kept.best)
     return Fit(
-        outcome.state.changed(draws=draws),
+        outcome.state.changed(draws=() if kept is None else kept.of_chain(kept.best)),
         algorithm,
         Trace(outcome.history),
         outcome.reason,
@@ -115,8 +113,27 @@ def fit(
         provenance,
         traces if n_chains > 1 else (),
         kept,
-        tuple(endings[: len(traces)]),  # an interrupt may have come between a chain's two
+        endings,
     )
+
+
+def _exposure_of(resume: Fit) -> Any:
+    """As it was said, where it was a word."""
+    return resume.exposure if resume.exposure_rule is None else resume.exposure_rule
+
+
+def _with_tries(algorithm: Algorithm, n_tries: int | str, resume: Fit | None) -> Algorithm:
+    """The algorithm with so many starts to try; an error where that would have no effect."""
+    if not algorithm.is_plain:
+        raise UnsupportedCombination(
+            f"n_tries= tries the starts of a climb, and {algorithm.name} has none to try; "
+            "n_chains= runs several from different starts and keeps the best"
+        )
+    if resume is not None:
+        raise InvalidParameter("n_tries has no effect on a fit that is resumed: it has begun")
+    climb: Any = algorithm
+    told: Algorithm = replace(climb, n_tries=n_tries)
+    return told
 
 
 def _cut_alike(counts: Counts, resume: Fit) -> Counts:
@@ -175,32 +192,29 @@ def chain_seeds(seed: int, n_chains: int) -> list[int]:
     return [seed, *(int(value) for value in more)]
 
 
-def chain_value(history: Sequence[Info]) -> float:
-    """Where a chain ended, as one number to compare chains by (`Info.chain_value`)."""
-    return type(history[0]).chain_value(history)
+def _ending(seed: int, outcome: Run, algorithm: Algorithm, counts: Counts) -> Ending | None:
+    """What a chain leaves of components with edges."""
+    if outcome.state.model.scores.nodes is None:
+        return None
+    value = chain_value(outcome.history)
+    return Ending.build(seed, value, outcome.state, algorithm, counts.features)
 
 
-def _run_chains(seeds: Sequence[int], one: Callable[[int], Run]) -> list[tuple[int, Run]]:
-    """The chains one after the other, each on all threads.
-
-    Only the best state is kept: a chain that has fallen behind leaves its history and its draws. An
-    interrupt ends the chains, keeps those that were run, and is the reason of them all.
-    """
-    done: list[tuple[int, Run]] = []
-    for seed in seeds:
-        try:
-            done.append((seed, one(seed)))
-        except KeyboardInterrupt:  # before this chain's first sweep was whole
-            if not done:
-                raise
-            return [(s, replace(run, reason=INTERRUPTED)) for s, run in done]
-        best = max(done, key=lambda pair: chain_value(pair[1].history))[1]
-        if done[-1][1].reason == INTERRUPTED:
-            return [(s, replace(_in_place(run, best), reason=INTERRUPTED)) for s, run in done]
-        done = [(s, _in_place(run, best)) for s, run in done]
-    return done
-
-
-def _in_place(run: Run, best: Run) -> Run:
-    """The run with the best one's state, but for its own draws."""
-    return replace(run, state=best.state.changed(draws=run.state.draws))
+def _warn(
+    chains: Sequence[Chain],
+    best: int,
+    model: Model,
+    algorithm: Algorithm,
+    max_iter: int,
+    rule: Rule,
+) -> None:
+    """Of chains that have not settled, or ended at their limit: one warning for all of these, with
+    the gain of the best if it did. A single chain has warned itself."""
+    kept = chains[best].run
+    if algorithm.samples and kept.reason == COMPLETE:
+        traces = [Trace(chain.run.history) for chain in chains]
+        warn_of_unsettled(algorithm, traces, comparable=model.scores.capabilities.comparable)
+    ended = [chain.run.history for chain in chains if chain.run.reason == LIMIT]
+    if ended and rule.tol > 0 and len(chains) > 1:
+        shown = kept.history if kept.reason == LIMIT else ended[0]
+        warn_of_limit(algorithm, max_iter, rule, shown, f" in {len(ended)} of {len(chains)} chains")

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dcomp.data import FeatureSpace
 from dcomp.models import Model
+from dcomp.result.chains import chain_value
 from dcomp.result.ending import Ending, best_of
-from dcomp.result.fitting import chain_value
 from dcomp.result.stored_state import model_entry, read_model
 from dcomp.result.trace import Trace
 

@@ -16,7 +16,7 @@ from dcomp.models import DirichletMultinomial, Observations
 @pytest.fixture
 def problem(planted):
     model = DirichletMultinomial.build(3, gamma=0.1)
-    return model, MeanField(), Observations.build(planted[0]), LocalExecutor(1)
+    return model, MeanField(n_tries=1), Observations.build(planted[0]), LocalExecutor(1)
 
 
 def test_stops_when_settled(problem):
@@ -74,7 +74,7 @@ def test_interrupt_keeps_the_last_complete_sweep(problem):
                 raise KeyboardInterrupt
             return super().step(observed, state, executor)
 
-    result = run(model, Interrupted(), observed, executor)
+    result = run(model, Interrupted(n_tries=1), observed, executor)
     whole = run(*problem, max_iter=6, stopping=Rule(0))
     assert result.reason == "interrupted"
     assert len(result.history) == result.state.sweep == 6

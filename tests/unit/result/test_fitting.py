@@ -28,7 +28,12 @@ def fit_with_objectives(monkeypatch, chains):
 
     monkeypatch.setattr(fitting, "run", run)
     fitted = fitting.fit(
-        X, DirichletMultinomial.build(2), max_iter=len(chains[0]), tol=0, n_chains=len(chains)
+        X,
+        DirichletMultinomial.build(2),
+        max_iter=len(chains[0]),
+        tol=0,
+        n_chains=len(chains),
+        n_jobs=1,
     )
     return fitted, seeds
 
