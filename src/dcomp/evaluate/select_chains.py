@@ -21,6 +21,7 @@ from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
 from dcomp.models.options import usual_gamma
+from dcomp.printable import printable
 from dcomp.recipe import Recipe
 from dcomp.recipe.recipe import require_plain
 from dcomp.result import fit
@@ -73,7 +74,7 @@ class Plan:
             )
         if plan.keep is not None and not plan.keep.is_dir():
             if plan.keep.exists():
-                raise NotADirectoryError(f"{plan.keep} is a file; a folder is needed")
+                raise NotADirectoryError(f"{printable(plan.keep)} is a file; a folder is needed")
             plan.keep.mkdir(parents=True)
         return plan
 

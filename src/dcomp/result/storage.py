@@ -34,6 +34,7 @@ from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
 from dcomp.inference import ALGORITHMS, Algorithm, State
 from dcomp.models.arrays import read_only
+from dcomp.printable import printable
 from dcomp.result.atomic import atomic_write
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
@@ -156,7 +157,7 @@ def load(path: str | os.PathLike[str]) -> Fit:
     """Read a fit that `save` wrote."""
     source = Path(path)
     if not source.exists():
-        raise FileNotFoundError(f"there is no file {source}")
+        raise FileNotFoundError(f"there is no file {printable(source)}")
     try:
         with zipfile.ZipFile(source) as archive:
             return _read(archive, source)
