@@ -21,7 +21,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "decisions" / "0015-rooms.
 # the package's own __init__. Rooms that are not built yet have their place already.
 FLOORS = (
     ("printable",),
-    ("_core", "errors"),
+    ("_core", "atomic", "errors"),
     ("data",),
     ("datasets", "io", "models"),
     ("executors", "reference"),

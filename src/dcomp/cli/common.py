@@ -81,19 +81,14 @@ def one_line_warnings() -> Iterator[None]:
 
 def check_output(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
     """An error now, rather than after the work, if `path` cannot be written."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file name is needed")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist")
-    if path.exists():
-        if not path.is_file():
-            raise FileExistsError(f"{path} is not a plain file")
-        if any(source.exists() and path.samefile(source) for source in inputs):
-            raise FileExistsError(f"{path} is an input of this command; choose another output")
-        if not force:
-            raise FileExistsError(f"{path} exists already; give --force to replace it")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"the folder {path.parent} cannot be written to")
+    from dcomp.atomic import check_place, is_plain, resolved
+
+    if not is_plain(path):  # a device or a pipe takes what comes
+        return
+    target = resolved(path)
+    if target.is_file() and any(s.exists() and target.samefile(s) for s in inputs):
+        raise FileExistsError(f"{path} is an input of this command; choose another output")
+    check_place(target, overwrite=force, how="--force")
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def demo(
     if output is not None:
         from dcomp.result import save
 
-        save(fitted, output)
+        save(fitted, output, overwrite=True)  # which was checked before the work
         out.print(f"\nThe fit is saved in {output}", soft_wrap=True)
     _next(out, output)
 

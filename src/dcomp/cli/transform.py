@@ -160,7 +160,7 @@ def _write(
         shown = (lambda name: printable(exact(name))) if terminal else exact
         _write_csv(sys.stdout, documents, values, shown)
         return
-    from dcomp.result.atomic import atomic_write
+    from dcomp.atomic import atomic_write
 
     with atomic_write(target) as stream:
         if _is_npy(target):

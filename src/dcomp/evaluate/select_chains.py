@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp import registry
+from dcomp.atomic import atomic_write
 from dcomp.data import Counts
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.heldout import completion
@@ -25,7 +26,6 @@ from dcomp.printable import printable
 from dcomp.recipe import Recipe
 from dcomp.recipe.recipe import require_plain
 from dcomp.result import fit
-from dcomp.result.atomic import atomic_write
 from dcomp.result.fitting import chain_seeds
 
 Numbers = npt.NDArray[np.int64]
