@@ -98,9 +98,11 @@ def resume(soak: Soak, label: str, X: Any, whole: dcomp.Fit, part: Any) -> None:
 def interrupt(soak: Soak, label: str, X: Any, whole: dcomp.Fit, estimator: Any) -> None:
     """SIGINT at a random moment: what is left goes on to the same end."""
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    seconds = sum(whole.history["seconds"])
+    begun = time.monotonic()
+    estimator.fit(X)
+    seconds = time.monotonic() - begun
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(soak.rng.random() * 1.5 * seconds, 1e-4))
+        signal.setitimer(signal.ITIMER_REAL, soak.rng.uniform(0.1, 1.1) * seconds)
         left = estimator.fit(X).fit_
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:  # before the first sweep was complete, or after the last
