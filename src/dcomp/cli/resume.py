@@ -46,8 +46,8 @@ def resume_command(context: typer.Context, target: Path, again: Mapping[str, Any
 def shell_word(text: str) -> str:
     """A word for the shell to read; one that is not safe to look at in the shell's own escapes.
 
-    >>> shell_word("my file"), shell_word("a\x1b'b")
-    ("'my file'", "$'a\\\\x1b\\\\'b'")
+    >>> print(shell_word("my file"), shell_word("a\\x1b'b"))
+    'my file' $'a\\x1b\\x27b'
     """
     if printable(text) == text:
         return shlex.quote(text)
