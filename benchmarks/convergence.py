@@ -138,7 +138,8 @@ def estimator(K: int, algorithm: str, **options: object) -> dcomp.DCA:
 
 def fit_hapmap(algorithm: str, path: str) -> None:
     """What the timed process does: read, fit on one thread, write."""
-    dcomp.save(estimator(hapmap.K, algorithm, n_jobs=1).fit(hapmap.read_counts()).fit_, path)
+    fitted = estimator(hapmap.K, algorithm, n_jobs=1).fit(hapmap.read_counts()).fit_
+    dcomp.save(fitted, path, overwrite=True)
 
 
 def hapmap_row(

@@ -9,9 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from dcomp.printable import printable
+
 
 class DcompError(Exception):
-    """Base of every error that dcomp raises on purpose."""
+    """Base of every error that dcomp raises on purpose.
+
+    Its message may hold names from a file: they are shown so that no terminal obeys them.
+
+    >>> print(DcompError("there is no word a\x1b[2J"))
+    there is no word a\\x1b[2J
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InvalidCounts(DcompError, ValueError):

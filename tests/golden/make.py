@@ -35,7 +35,7 @@ def main() -> None:
     ):
         fitted = model.fit(counts).fit_
         path = Path(__file__).parent / f"v{VERSION}-{type(model).__name__}.dcomp"
-        dcomp.save(fitted, path)
+        dcomp.save(fitted, path, overwrite=True)
         expected = {
             "model": fitted.model.key,
             "objective": fitted.objective,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcomp.cli.wording import in_shell_words
+from dcomp.printable import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,12 +26,17 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 def say(message: str) -> None:
     """One line on stderr, with the program's name."""
-    print(f"dcomp: {message}", file=sys.stderr, flush=True)
+    print(f"dcomp: {printable(message)}", file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
     """One JSON object on stdout; numbers that are not finite become null."""
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(printable_json(_finite(value), indent=2))
+
+
+def show(text: object) -> None:
+    """Lines on stdout, safe to look at."""
+    print(printable_lines(text))
 
 
 def _finite(value: Any) -> Any:
@@ -48,8 +53,15 @@ def console() -> Console:
     """Stdout for people; in a pipe without colours and wide enough for a table."""
     from rich.console import Console
 
+    class Shown(Console):
+        """What is no table of ours is text, and may hold names."""
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            safe = (printable_lines(o) if isinstance(o, str) else o for o in objects)
+            super().print(*safe, **options)
+
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    return Console(highlight=False, markup=False, emoji=False, width=wide)
+    return Shown(highlight=False, markup=False, emoji=False, width=wide)
 
 
 @contextmanager
@@ -69,19 +81,14 @@ def one_line_warnings() -> Iterator[None]:
 
 def check_output(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
     """An error now, rather than after the work, if `path` cannot be written."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file name is needed")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist")
-    if path.exists():
-        if not path.is_file():
-            raise FileExistsError(f"{path} is not a plain file")
-        if any(source.exists() and path.samefile(source) for source in inputs):
-            raise FileExistsError(f"{path} is an input of this command; choose another output")
-        if not force:
-            raise FileExistsError(f"{path} exists already; give --force to replace it")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"the folder {path.parent} cannot be written to")
+    from dcomp.atomic import check_place, is_plain, resolved
+
+    if not is_plain(path):  # a device or a pipe takes what comes
+        return
+    target = resolved(path)
+    if target.is_file() and any(s.exists() and target.samefile(s) for s in inputs):
+        raise FileExistsError(f"{path} is an input of this command; choose another output")
+    check_place(target, overwrite=force, how="--force")
 
 
 @dataclass(frozen=True)

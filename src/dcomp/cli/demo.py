@@ -13,6 +13,8 @@ from dcomp.cli.common import check_output, console
 from dcomp.cli.fitting import run_recipe
 from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Force, Jobs
+from dcomp.cli.resume import shell_word
+from dcomp.printable import columns, padded, shortened
 from dcomp.recipe import Recipe, table
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def demo(
     if output is not None:
         from dcomp.result import save
 
-        save(fitted, output)
+        save(fitted, output, overwrite=True)  # which was checked before the work
         out.print(f"\nThe fit is saved in {output}", soft_wrap=True)
     _next(out, output)
 
@@ -155,17 +157,15 @@ def _reading(out: Console, fitted: Fit, test: Counts, jobs: int | None) -> None:
         f"Of its {int(test.doc_totals[row])} words it has {parts}:\n"
     )
     heavy = np.argsort(-table.table.sum(axis=1), kind="stable")[:8].tolist()
-    width = max(len(table.words[j]) for j in heavy)
+    width = max(columns(shortened(table.words[j], 40)) for j in heavy)
     out.print("  " + " " * width + "".join(f"{f'#{k}':>7}" for k in main))
     for j in heavy:
         cells = "".join(f"{table.table[j, k]:7.1f}" for k in main)
-        out.print(f"  {table.words[j]:<{width}}{cells}")
+        out.print(f"  {padded(table.words[j], width)}{cells}")
 
 
 def _next(out: Console, output: Path | None) -> None:
-    import shlex
-
-    kept = shlex.quote(str(output or "demo.dcomp"))
+    kept = shell_word(str(output or "demo.dcomp"))
     lines = [] if output else ["dcomp demo -o demo.dcomp"]
     lines += [
         "echo 'eigenvalues of a sparse symmetric matrix' > query.txt",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import Source, console, counts_for, print_json, say
+from dcomp.cli.common import Source, console, counts_for, print_json, say, show
 from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
 from dcomp.cli.wording import in_shell_words
 
@@ -160,15 +160,15 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         more["shape"] = [f"{value:.2f}" for value in found.shapes.shape]
     out.print(component_table(fitted, top, more))
     if found.coherence is not None:
-        print(str(found.coherence).splitlines()[0])
+        show(str(found.coherence).splitlines()[0])
     if found.independence is not None:
         words = f"correlation of components, {found.independence}"
         out.print(words, soft_wrap=not out.is_terminal)
     if found.edges is not None:
-        print(f"edges, {found.edges}")
+        show(f"edges, {found.edges}")
     if found.outliers is not None:
-        print("unusual documents (log-likelihood per token; z among those of like length):")
-        print(found.outliers.top(n_outliers))
+        show("unusual documents (log-likelihood per token; z among those of like length):")
+        show(found.outliers.top(n_outliers))
 
 
 def _record(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import Source, counts_for, print_json, say
+from dcomp.cli.common import Source, counts_for, print_json, say, show
 from dcomp.cli.options import Exposure, FitFile, Format, Input, Jobs, Json, Quiet, Seed, Vocab
 from dcomp.errors import InvalidParameter
 
@@ -83,7 +83,7 @@ def evaluate(
     if as_json:
         print_json(_record(score, bound, options, seed, dropped, seen))
     else:
-        print("\n".join(_lines(score, bound, options)))
+        show("\n".join(_lines(score, bound, options)))
 
 
 def _options(method: str, fraction: float, particles: int | None) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def fit(
     fitted, counts = run_fit(order, jobs, show=not quiet)
     from dcomp.result import save
 
-    save(fitted, target)
+    save(fitted, target, overwrite=True)  # which was checked before the work
     if as_json:
         from dcomp.cli.show import as_record
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from dcomp.cli.common import print_json
+from dcomp.cli.common import print_json, show
 from dcomp.cli.options import Json
 
 
@@ -40,7 +40,7 @@ def models(as_json: Json = False) -> None:
         }
         print_json({"models": rows, "without_priors": names})
         return
-    print("\n".join(_lines()))
+    show("\n".join(_lines()))
 
 
 def _lines() -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
+
+from dcomp.printable import printable
 
 # What a resumed fit says anew, or what is said of another file.
 _OTHERS = ("output", "resume", "force", "config", "save_config")
@@ -37,4 +40,18 @@ def resume_command(context: typer.Context, target: Path, again: Mapping[str, Any
         else:
             options += [parameter.opts[0], "none" if value is None else str(value)]
     words = [*context.command_path.split(), *arguments, "--resume", str(target), *options]
-    return shlex.join(words)
+    return " ".join(map(shell_word, words))
+
+
+def shell_word(text: str) -> str:
+    """A word for the shell to read; one that is not safe to look at in the shell's own escapes.
+
+    >>> print(shell_word("my file"), shell_word("a\\x1b'b"))
+    'my file' $'a\\x1b\\x27b'
+    """
+    if printable(text) == text:
+        return shlex.quote(text)
+    # By bytes: what is no UTF-8 (a surrogate) has no other name in a shell.
+    safe = set(range(0x20, 0x7F)) - set(b"\\'")
+    coded = os.fsencode(text)
+    return "$'" + "".join(chr(b) if b in safe else f"\\x{b:02x}" for b in coded) + "'"

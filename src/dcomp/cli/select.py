@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dcomp.atomic import atomic_write
 from dcomp.cli.common import Source, check_output, console, one_line_warnings, print_json, say
 from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
@@ -171,7 +172,8 @@ def _check_picture(path: Path) -> None:
 
 def _draw(selection: Selection, path: Path) -> None:
     axes = selection.plot()
-    axes[0].figure.savefig(path, dpi=120)
+    with atomic_write(path) as stream:
+        axes[0].figure.savefig(stream, dpi=120, format=path.suffix.lower().lstrip("."))
 
 
 def _show(selection: Selection, as_json: bool) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcomp.printable import columns, printable, shortened
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -47,7 +49,7 @@ def component_table(fit: Fit, n: int, more: Mapping[str, Sequence[str]] | None =
     top, part = top_features(fit, n), shares(fit)
     for k in np.argsort(-part, kind="stable").tolist():
         extra = [column[k] for column in (more or {}).values()]
-        table.add_row(str(k), f"{100 * part[k]:.1f} %", *extra, "  ".join(top[k]))
+        table.add_row(str(k), f"{100 * part[k]:.1f} %", *extra, "  ".join(map(printable, top[k])))
     return table
 
 
@@ -63,8 +65,8 @@ def print_tree(out: Console, fit: Fit, n: int) -> None:
     from dcomp.evaluate import Hierarchy
 
     for line in Hierarchy.from_fit(fit, n=n).text().splitlines():
-        cut = out.is_terminal and len(line) > out.width
-        out.print(line[: out.width - 1] + "…" if cut else line, soft_wrap=True)
+        cut = out.is_terminal and columns(line) > out.width
+        out.print(shortened(line, out.width) if cut else line, soft_wrap=True)
 
 
 def summary_lines(fit: Fit, counts: Counts) -> list[str]:

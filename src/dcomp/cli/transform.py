@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ import typer
 
 from dcomp.cli.common import Source, check_output, counts_for
 from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Quiet, Vocab
+from dcomp.printable import for_spreadsheet, printable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,6 +51,14 @@ Method = Annotated[
         show_default="fixed-point where the model has one",
     ),
 ]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="CSV that a spreadsheet may open: names that begin like a formula get an apostrophe. "
+        "Without it names are exact, for programs.",
+    ),
+]
 DrawSeed = Annotated[
     int | None,
     typer.Option("--seed", min=0, metavar="N", help="Seed of the sampling.", show_default="0"),
@@ -69,6 +77,7 @@ def transform(
     format: Format = None,
     vocab: Vocab = None,
     jobs: Jobs = None,
+    spreadsheet: Spreadsheet = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -76,6 +85,8 @@ def transform(
 
     A row per document, a column per component: shares for DM and LN (rows sum to 1), E[l] for the
     others. Tokens of features that the fit does not know are dropped, and stderr says how many.
+    Names are written exactly as they are: give --spreadsheet if a spreadsheet is to open the file,
+    which would compute a name such as "=1+1".
 
     \b
     Example:
@@ -88,6 +99,7 @@ def transform(
     target = None if output is None or str(output) == "-" else output
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
+        _check_spreadsheet(target, spreadsheet)
     fitted = load(fit)
     samples = _samples(fitted, method, seed)
     documents, _ = counts_for(fitted, Source(input, format, vocab), quiet)
@@ -98,7 +110,16 @@ def transform(
     else:
         folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
         values = folded.c if counts or rounded else folded.scores
-    _write(target, documents, whole(values, np.rint(documents.doc_totals)) if rounded else values)
+    if rounded:
+        values = whole(values, np.rint(documents.doc_totals))
+    _write(target, documents, values, spreadsheet)
+
+
+def _check_spreadsheet(target: Path, spreadsheet: bool) -> None:
+    from dcomp.errors import InvalidParameter
+
+    if spreadsheet and _is_npy(target):
+        raise InvalidParameter("--spreadsheet has no effect on .npy, which has no names")
 
 
 def _samples(fitted: Fit, method: str | None, seed: int | None) -> bool:
@@ -129,25 +150,49 @@ def whole(values: npt.NDArray[Any], totals: npt.NDArray[np.int64]) -> npt.NDArra
     return np.asarray(floor + (rank < missing[:, None]))
 
 
-def _write(target: Path | None, documents: Counts, values: npt.NDArray[Any]) -> None:
+def _write(
+    target: Path | None, documents: Counts, values: npt.NDArray[Any], spreadsheet: bool
+) -> None:
+    exact = for_spreadsheet if spreadsheet else str
     if target is None:
-        _write_csv(sys.stdout, documents, values)
+        # A terminal is for people; whatever reads a pipe wants the exact names.
+        terminal = sys.stdout.isatty()
+        shown = (lambda name: printable(exact(name))) if terminal else exact
+        _write_csv(sys.stdout, documents, values, shown)
         return
-    from dcomp.result.atomic import atomic_write
+    from dcomp.atomic import atomic_write
 
     with atomic_write(target) as stream:
-        if target.suffix.lower() == ".npy":
+        if _is_npy(target):
             np.save(stream, values, allow_pickle=False)
             return
-        text = io.TextIOWrapper(stream, "utf-8", newline="")
-        _write_csv(text, documents, values)
+        # A lone surrogate has no place in UTF-8: it is spelt out, as on stdout.
+        text = io.TextIOWrapper(stream, "utf-8", newline="", errors="backslashreplace")
+        _write_csv(text, documents, values, exact)
         text.detach()  # flushed, and left open for atomic_write
 
 
-def _write_csv(stream: Any, documents: Counts, values: npt.NDArray[Any]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["document", *(f"component_{k}" for k in range(values.shape[1]))])
+def _is_npy(target: Path) -> bool:
+    return target.suffix.lower() == ".npy"
+
+
+def _write_csv(
+    stream: Any, documents: Counts, values: npt.NDArray[Any], shown: Callable[[str], str]
+) -> None:
+    head = ["document", *(f"component_{k}" for k in range(values.shape[1]))]
+    stream.write(",".join(head) + "\n")
     ids: Iterable[Any] = documents.doc_ids or range(documents.n_docs)
     form = "d" if values.dtype.kind == "i" else ".7g"
     for name, row in zip(ids, values, strict=True):
-        writer.writerow([name, *(format(value, form) for value in row.tolist())])
+        first = quoted(shown(name)) if isinstance(name, str) else str(name)
+        stream.write(",".join([first, *(format(value, form) for value in row.tolist())]) + "\n")
+
+
+def quoted(cell: str) -> str:
+    """A cell of a CSV file; the csv module leaves a carriage return as it is, and its own reader
+    then takes it for the end of a row.
+
+    >>> quoted("cat"), quoted('the "cat", they say')
+    ('cat', '"the ""cat"", they say"')
+    """
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell

@@ -25,6 +25,7 @@ from dcomp.data import Counts, FeatureSpace, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.cooccurrence import Numbers, in_documents, in_windows
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.printable import printable
 from dcomp.result import Fit
 from dcomp.result.of_estimator import as_fit
 from dcomp.result.tables import top_numbers
@@ -61,7 +62,7 @@ class Coherence:
         where = "documents" if self.window is None else f"windows of {self.window} positions"
         lines = [f"coherence {self.measure}: {self.mean:.4f} over {self.n_windows:,} {where}"]
         for k, (value, words) in enumerate(zip(self.values, self.features, strict=True)):
-            lines.append(f"{k:>3} {value:9.4f}  {' '.join(words)}")
+            lines.append(f"{k:>3} {value:9.4f}  {' '.join(map(printable, words))}")
         return "\n".join(lines)
 
 

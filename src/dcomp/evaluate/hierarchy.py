@@ -6,7 +6,6 @@ their shares of the words. BJ04 prints the sum over children alone; MODELS asks 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from dcomp.data import Counts
 from dcomp.errors import MissingDependency, UnsupportedCombination
 from dcomp.models import Tree
 from dcomp.models.arrays import FloatArray
+from dcomp.printable import printable, printable_json
 from dcomp.result import Fit
 from dcomp.result.of_estimator import as_fit
 
@@ -112,7 +112,7 @@ class Hierarchy:
             numbers = f"{100 * node.subtree:.1f} %"
             if node.coherence is not None:
                 numbers += f", coherence {node.coherence:.2f}"
-            labels.append(f"{node.name} ({numbers}): {' '.join(words)}")
+            labels.append(f"{printable(node.name)} ({numbers}): {' '.join(map(printable, words))}")
         return self.tree.text(labels)
 
     def to_json(self) -> str:
@@ -132,7 +132,7 @@ class Hierarchy:
                 "children": [nested(child) for child in self.tree.children[k]],
             }
 
-        return json.dumps(nested(0), ensure_ascii=False)
+        return printable_json(nested(0))
 
     def plot(self, axis: Any = None, n: int = 3) -> Any:
         """The tree as a picture, the root at the centre: each node a ring segment as wide as its

@@ -17,6 +17,7 @@ from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.plotting import axes_or_new
 from dcomp.inference.base import FloatingArray
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.printable import printable
 from dcomp.result import Fit
 from dcomp.result.of_estimator import as_fit
 
@@ -60,9 +61,10 @@ class BoxSummary:
 
     def __str__(self) -> str:
         if self.n == 1:
-            return f"{self.label}: one correlation, {self.median:.3f}"
+            return f"{printable(self.label)}: one correlation, {self.median:.3f}"
         return (
-            f"{self.label}: {self.n:,} correlations from {self.minimum:.3f} to {self.maximum:.3f}, "
+            f"{printable(self.label)}: {self.n:,} correlations from {self.minimum:.3f} "
+            f"to {self.maximum:.3f}, "
             f"half of them from {self.lower_quartile:.3f} to {self.upper_quartile:.3f}, "
             f"median {self.median:.3f}"
         )

@@ -31,6 +31,7 @@ from dcomp.inference.sampler_start import MeanFieldStart
 from dcomp.inference.state import Local
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.printable import columns, padded, shortened
 from dcomp.result import Fit
 from dcomp.result.fitting import chain_seeds
 from dcomp.result.of_estimator import as_fit
@@ -105,12 +106,13 @@ class Intervals:
         ]
         K = self.mean.shape[1]
         shown = list(np.ndindex(self.mean.shape))[:SHOWN]
-        width = min(max([len(self.kind), *(len(self.names[i]) for i, _ in shown)]), 24)
+        named = {i: shortened(self.names[i], 24) for i, _ in shown}
+        width = max([len(self.kind), *map(columns, named.values())])
         head = f"{self.kind:<{width}} {'component':>9}"
         lines.append(head + "".join(f" {x:>9}" for x in ("mean", "sd", "low", "high", "R-hat")))
         for i, k in shown:
             values = (x[i, k] for x in (self.mean, self.sd, self.low, self.high))
-            row = f"{self.names[i][:width]:<{width}} {k:>9}"
+            row = f"{padded(named[i], width)} {k:>9}"
             row += "".join(f" {value:>9.3g}" for value in values)
             lines.append(f"{row} {self.rhat[i, k]:>9.3f}")
         if self.mean.size > SHOWN:

@@ -22,11 +22,13 @@ from dcomp.data import halves
 from dcomp.errors import InvalidCounts, InvalidParameter, MissingDependency
 from dcomp.evaluate.heldout import predict_rest
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.printable import columns, padded, shortened
 from dcomp.result import Fit
 from dcomp.result.of_estimator import as_fit
 
 _NORMAL = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 _CHUNK = 1 << 12  # documents at a time
+_WIDEST = 40  # columns for a document's name, which leaves a line of 80 for all
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +74,12 @@ class Outliers:
         return pandas.DataFrame(columns, index=pandas.Index(index, name="document"))
 
     def __str__(self) -> str:
-        width = max([8, *(len(self.name(i)) for i in range(len(self)))])
+        names = [shortened(self.name(i), _WIDEST) for i in range(len(self))]
+        width = max([8, *map(columns, names)])
         lines = [f"{'rank':>6} {'document':<{width}} {'tokens':>8} {'per token':>10} {'z':>7}"]
         for i in range(len(self)):
             lines.append(
-                f"{self.rank[i]:>6} {self.name(i):<{width}} {self.tokens[i]:>8.6g} "
+                f"{self.rank[i]:>6} {padded(names[i], width)} {self.tokens[i]:>8.6g} "
                 f"{self.per_token[i]:>10.3f} {self.z[i]:>7.1f}"
             )
         return "\n".join(lines)

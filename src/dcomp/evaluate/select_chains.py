@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp import registry
+from dcomp.atomic import atomic_write
 from dcomp.data import Counts
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.heldout import completion
@@ -21,10 +22,10 @@ from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
 from dcomp.models.options import usual_gamma
+from dcomp.printable import printable
 from dcomp.recipe import Recipe
 from dcomp.recipe.recipe import require_plain
 from dcomp.result import fit
-from dcomp.result.atomic import atomic_write
 from dcomp.result.fitting import chain_seeds
 
 Numbers = npt.NDArray[np.int64]
@@ -73,7 +74,7 @@ class Plan:
             )
         if plan.keep is not None and not plan.keep.is_dir():
             if plan.keep.exists():
-                raise NotADirectoryError(f"{plan.keep} is a file; a folder is needed")
+                raise NotADirectoryError(f"{printable(plan.keep)} is a file; a folder is needed")
             plan.keep.mkdir(parents=True)
         return plan
 

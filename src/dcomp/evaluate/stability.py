@@ -30,6 +30,7 @@ from dcomp.errors import InvalidParameter, MissingDependency, UnsupportedCombina
 from dcomp.evaluate.align import Alignment, Numbers, similarity
 from dcomp.models import Nodes
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.printable import printable
 from dcomp.result import Ending, Fit
 from dcomp.result.ending import best_of
 from dcomp.result.of_estimator import as_fit
@@ -149,7 +150,8 @@ class EdgeStability:
             together = "–" if edge.together is None else f"{edge.together:.2f}"
             lines.append(
                 f"{edge.found:6.2f}{together:>10}{edge.child_match:8.2f}, {edge.parent_match:.2f}"
-                f"  {self.nodes[edge.child].label} → {self.nodes[edge.parent].label}"
+                f"  {printable(self.nodes[edge.child].label)} → "
+                f"{printable(self.nodes[edge.parent].label)}"
             )
         if n is not None and len(order) > n:
             lines.append(f"and {len(order) - n} edges more")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
 from dcomp.errors import InvalidFile
+from dcomp.printable import printable
 
 StrPath = str | os.PathLike[str]
 
@@ -34,7 +35,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     FileNotFoundError: no such file: absent.txt
     """
     if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
+        raise FileNotFoundError(f"no such file: {printable(path)}")
     if path.is_dir():
         raise InvalidFile(f"{path}: expected a file, found a folder")
     try:

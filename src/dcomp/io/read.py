@@ -19,6 +19,7 @@ from dcomp.io.matrix_market import read_matrix_market
 from dcomp.io.npz import read_npz
 from dcomp.io.table import read_table
 from dcomp.io.text import read_text
+from dcomp.printable import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def read(path: StrPath, *, format: str | None = None, **options: Any) -> Counts:
     if format is not None and format not in FORMATS:
         raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
     if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
+        raise FileNotFoundError(f"no such file: {printable(path)}")
     name = format or guess_format(path)
     chosen = FORMATS[name]
     for option in options:

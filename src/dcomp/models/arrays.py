@@ -16,6 +16,8 @@ from dcomp.errors import InvalidParameter
 FloatArray = npt.NDArray[np.float64]
 _OWN_PAGES = 1 << 18  # bytes; a process may have some 60,000 maps, too few for small arrays
 
+SMALLEST, LARGEST = 1e-18, 1e12  # numbers of a prior
+
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same array, locked."""
@@ -41,11 +43,29 @@ def positive_array(name: str, value: npt.ArrayLike, *, zero: bool = False) -> Fl
     return read_only(array)
 
 
+def in_range(name: str, array: FloatArray) -> FloatArray:
+    """The same numbers of a prior; an error unless the arithmetic can hold them: sums, products and
+    quotients of any two must stay finite in single precision. 0, where it is allowed, is no prior.
+
+    >>> in_range("alpha", np.array([0.1, 1e40]))
+    Traceback (most recent call last):
+    dcomp.errors.InvalidParameter: alpha must lie between 1e-18 and 1e+12; found 1e+40 at position 1
+    """
+    bad = np.flatnonzero(((array < SMALLEST) & (array != 0) | (array > LARGEST)).ravel())
+    if bad.size:
+        where = f" at position {bad[0]}" if array.ndim else ""
+        raise InvalidParameter(
+            f"{name} must lie between {SMALLEST:g} and {LARGEST:g}; found "
+            f"{array.ravel()[bad[0]]:g}{where}"
+        )
+    return array
+
+
 def component_vector(
     name: str, value: npt.ArrayLike, n_components: int, *, zero: bool = False
 ) -> FloatArray:
     """`value` as a locked vector of length K; a single number is repeated."""
-    array = positive_array(name, value, zero=zero)
+    array = in_range(name, positive_array(name, value, zero=zero))
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_components):
         raise InvalidParameter(
             f"{name} must be a number or hold one number per component ({n_components}); "

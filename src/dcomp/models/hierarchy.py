@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import read_only
 from dcomp.models.options import Request
+from dcomp.printable import printable
 
 IntArray = npt.NDArray[np.int32]
 ROOT = "root"
@@ -206,7 +207,7 @@ class Tree:
 
     def text(self, labels: Sequence[str] | None = None) -> str:
         """The tree as lines of text, one per node: its name, or its label."""
-        shown = self.names if labels is None else labels
+        shown = [printable(label) for label in (self.names if labels is None else labels)]
         lines = []
 
         def add(node: int, lead: str, mark: str) -> None:

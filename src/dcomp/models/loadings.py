@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.models.arrays import FloatArray, equal_fields, in_range, positive_array, read_only
 from dcomp.models.learning import polya_gamma
 
 
@@ -31,7 +31,7 @@ class DirichletLoadings:
     learned: bool
 
     def __init__(self, gamma: npt.ArrayLike = 0.5, learned: bool = False) -> None:
-        value = positive_array("gamma", gamma)
+        value = in_range("gamma", positive_array("gamma", gamma))
         if value.ndim > 1:
             raise InvalidParameter(
                 f"gamma must be a number or one number per feature; got shape {value.shape}"

@@ -16,6 +16,8 @@ from dcomp.data import Counts, document_keys
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.models.arrays import FloatArray, read_only
 
+EXPOSURE = 1e-18, 1e15  # between which an exposure lies that is not 0; lengths of documents do
+
 
 @dataclass(frozen=True, eq=False)
 class Observations:
@@ -169,6 +171,14 @@ def _checked_exposure(counts: Counts, exposure: npt.ArrayLike) -> FloatArray:
         raise InvalidParameter(
             f"exposure must be non-negative and finite; found {value[i, g]} at document "
             f"{counts.doc_name(int(i))!r}, block {g}"
+        )
+    far = np.argwhere((value > 0) & (value < EXPOSURE[0]) | (value > EXPOSURE[1]))
+    if len(far):
+        i, g = far[0]
+        raise InvalidParameter(
+            f"exposure must be 0 or lie between {EXPOSURE[0]:g} and {EXPOSURE[1]:g}; found "
+            f"{value[i, g]:g} at document {counts.doc_name(int(i))!r}, block {g}: give it in other "
+            "units"
         )
     hidden = np.argwhere((value == 0) & (counts.block_totals > 0))
     if len(hidden):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.models.arrays import component_vector
+from dcomp.models.arrays import LARGEST, SMALLEST, component_vector
 from dcomp.models.learning import Learning
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 
@@ -227,7 +227,7 @@ class Request:
             return 0.0, False
         total = float(component_vector("alpha", alpha, n_components).sum())
         learned = word == "learned" or self.estimates == "posterior"
-        return total / self.data.mean_length, learned
+        return float(np.clip(total / self.data.mean_length, SMALLEST, LARGEST)), learned
 
     def loadings(self) -> DirichletLoadings:
         """The prior of the loadings; `usual_gamma` where nothing was said."""

@@ -30,7 +30,7 @@ class Parameter:
     name: str  # as users type it and files store it
     value: FloatArray
     learned: bool = False  # whether a fit updates it
-    lower: float = 0.0
+    lower: float = 0.0  # a value in a file is at least that; one that is given obeys `in_range`
     upper: float = np.inf  # a value lies below it
     # Annealing makes a prior HEAT times as strong by multiplying each parameter by HEAT to this
     # power: 1 where a larger number is a stronger prior, −1 where a smaller one is, 0 for neither.

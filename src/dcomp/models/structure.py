@@ -19,6 +19,7 @@ from scipy import sparse
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import equal_fields, read_only
 from dcomp.models.hierarchy import IntArray, Tree, typed_tree
+from dcomp.printable import printable
 
 MOST_PAIRS = 1 << 16  # a token's pair is a number of 16 bits
 
@@ -259,7 +260,7 @@ class Structure:
         ├─ c0
         └─ c1
         """
-        shown = self.names if labels is None else labels
+        shown = [printable(label) for label in (self.names if labels is None else labels)]
         if self.parents is None:
             nodes = np.split(self.node, self.start[1:-1])
             return "\n".join(

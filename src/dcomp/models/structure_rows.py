@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, equal_fields, positive_array, read_only
+from dcomp.models.arrays import FloatArray, equal_fields, in_range, positive_array, read_only
 from dcomp.models.learning import polya_alpha
 from dcomp.models.prior import Parameter
 from dcomp.models.structure import Structure
@@ -143,7 +143,7 @@ class DirichletRows:
         learn_psi: bool = False,
     ) -> DirichletRows:
         """ψ a number, one per node (B09's vector) or a table (K, H) (its matrix Ψ)."""
-        value = positive_array("psi", psi, zero=True)
+        value = in_range("psi", positive_array("psi", psi, zero=True))
         shapes: tuple[tuple[int, ...], ...] = (
             (),
             (structure.n_nodes,),
@@ -263,7 +263,7 @@ class StickRows:
                 "leaves that are nested or apart; this structure is none, take 'shared' or "
                 "'document'"
             )
-        value, H = positive_array("psi", psi), structure.n_nodes
+        value, H = in_range("psi", positive_array("psi", psi)), structure.n_nodes
         if value.shape not in ((), (2,), (H, 2)):
             raise InvalidParameter(
                 "psi of a tree with φ must be a number, a pair (stop, go on), or a pair for each "

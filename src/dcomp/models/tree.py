@@ -28,6 +28,7 @@ from dcomp.errors import FlatTreeWarning, InvalidParameter, UnsupportedCombinati
 from dcomp.models.arrays import (
     FloatArray,
     equal_fields,
+    in_range,
     positive_array,
     read_only,
     stored_vector,
@@ -321,7 +322,7 @@ def _log_gamma_draw(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def _node_vector(name: str, value: npt.ArrayLike, n_nodes: int) -> FloatArray:
-    array = positive_array(name, value)
+    array = in_range(name, positive_array(name, value))
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_nodes):
         raise InvalidParameter(
             f"{name} must be a number or hold one number per node ({n_nodes}); "

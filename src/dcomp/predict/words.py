@@ -13,6 +13,9 @@ from dcomp.errors import InvalidParameter
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
 from dcomp.models.arrays import FloatArray
+from dcomp.printable import columns, padded, shortened
+
+_WIDEST = 40  # columns for a word; longer ones are cut
 
 
 def document_number(counts: Counts, document: int | str) -> int:
@@ -51,11 +54,12 @@ class WordTable:
     def __str__(self) -> str:
         used: npt.NDArray[np.intp] = np.flatnonzero(self.total >= 0.05)
         used = used[np.argsort(-self.total[used], kind="stable")]
-        width = max([len("total"), *map(len, self.words)])
+        shown = [shortened(word, _WIDEST) for word in self.words]
+        width = max([len("total"), *map(columns, shown)])
         head = " " * width + "".join(f"{f'#{k}':>8}" for k in used)
         rows = [
-            f"{word:<{width}}" + "".join(f"{value:8.1f}" for value in row[used])
-            for word, row in zip(self.words, self.table, strict=True)
+            padded(word, width) + "".join(f"{value:8.1f}" for value in row[used])
+            for word, row in zip(shown, self.table, strict=True)
         ]
         total = f"{'total':<{width}}" + "".join(f"{value:8.1f}" for value in self.total[used])
         return "\n".join([head, *rows, total])

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from dcomp.atomic import atomic_write
 from dcomp.errors import InvalidConfig, InvalidFile, InvalidParameter
 from dcomp.models.options import Kind, Option
 from dcomp.recipe.table import READING, table
@@ -74,13 +75,8 @@ class Config:
         if self.input:
             lines += ["", f"[{INPUT}]"] if lines else [f"[{INPUT}]"]
             lines += [_line(options[name], value, path) for name, value in self.input.items()]
-        # Beside the target and then in its place: a full disk leaves the old file as it was.
-        part = path.with_name(f".{path.name}.part")
-        try:
-            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        with atomic_write(path) as stream:
+            stream.write(("\n".join(lines) + "\n").encode())
 
 
 def _checked(

@@ -57,5 +57,8 @@ def mean_loadings(state: State, algorithm: Algorithm, features: FeatureSpace) ->
     blocks = features.blocks
     totals = column_totals(state.n, blocks)
     totals += np.bincount(blocks, weights=extra)[:, None]
-    Theta = (state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks]
+    # Without words and without a prior nothing is known: all features of a block are alike.
+    nothing = (totals <= 0)[blocks]
+    even = (1 / np.bincount(blocks))[blocks][:, None]
+    Theta = np.where(nothing, even, (state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks])
     return read_only(Theta.astype(algorithm.precision))

@@ -30,11 +30,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from dcomp.atomic import atomic_write
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
 from dcomp.inference import ALGORITHMS, Algorithm, State
 from dcomp.models.arrays import read_only
-from dcomp.result.atomic import atomic_write
+from dcomp.printable import printable
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
 from dcomp.result.of_estimator import as_fit
@@ -53,9 +54,9 @@ _KNOWN_NEEDS = frozenset({"parts"})
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def save(fit: Fit | Any, path: str | os.PathLike[str]) -> None:
+def save(fit: Fit | Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a fit, or that of a fitted estimator, to one file, whole or not at all; `load` reads it
-    back.
+    back. A file that exists is replaced only with `overwrite=True`.
 
     >>> import tempfile, dcomp
     >>> fitted = dcomp.LDA(2, verbose=0).fit([[3, 1], [0, 4]]).fit_
@@ -73,7 +74,7 @@ def save(fit: Fit | Any, path: str | os.PathLike[str]) -> None:
         "documents": fit.doc_ids,
     }
     members: dict[str, str] = {}
-    with atomic_write(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+    with atomic_write(path, overwrite=overwrite) as stream, zipfile.ZipFile(stream, "w") as archive:
         text = json.dumps(names).encode()
         archive.writestr(NAMES, text, zipfile.ZIP_DEFLATED)
         members[NAMES] = digest(text)
@@ -156,7 +157,7 @@ def load(path: str | os.PathLike[str]) -> Fit:
     """Read a fit that `save` wrote."""
     source = Path(path)
     if not source.exists():
-        raise FileNotFoundError(f"there is no file {source}")
+        raise FileNotFoundError(f"there is no file {printable(source)}")
     try:
         with zipfile.ZipFile(source) as archive:
             return _read(archive, source)

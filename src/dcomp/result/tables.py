@@ -11,6 +11,7 @@ from dcomp.data import Counts, FeatureSpace, Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.inference.base import FloatingArray
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.printable import printable
 
 
 def top_numbers(
@@ -55,7 +56,9 @@ class TopFeatures:
         return self.names[component]
 
     def __str__(self) -> str:
-        return "\n".join(f"{k:>3}  {' '.join(row)}" for k, row in enumerate(self.names))
+        return "\n".join(
+            f"{k:>3}  {' '.join(map(printable, row))}" for k, row in enumerate(self.names)
+        )
 
 
 @dataclass(frozen=True, eq=False)

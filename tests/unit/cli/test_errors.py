@@ -94,11 +94,16 @@ def test_output_is_checked_before_the_work(run, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(dcomp.cli.common.Source, "read", lambda self: pytest.fail("was read"))
     assert_one_line(run("fit", corpus, "-o", tmp_path), 1)
     assert_one_line(run("fit", corpus, "-o", tmp_path / "absent" / "x.dcomp"), 1)
-    assert_one_line(run("fit", corpus, "-o", os.devnull, "--force"), 1)
     monkeypatch.setattr(os, "access", lambda *_: False)  # also true for the superuser
     done = run("fit", corpus)
     assert_one_line(done, 1)
     assert "cannot be written to" in done.err
+
+
+def test_a_device_takes_what_comes(run, corpus):
+    done = run("fit", corpus, "-k", 2, "-o", os.devnull, "-q")  # and needs no --force
+    assert (done.code, done.err) == (0, "")
+    assert not os.path.isfile(os.devnull)
 
 
 def test_wrong_commands(run):

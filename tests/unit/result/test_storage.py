@@ -14,9 +14,9 @@ from support import sealed
 from support.sealed import npy, rewrite
 
 import dcomp
+from dcomp.atomic import atomic_write
 from dcomp.inference.keep import KINDS
 from dcomp.result import storage
-from dcomp.result.atomic import atomic_write
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -292,7 +292,7 @@ def test_a_failed_write_leaves_the_old_file(fitted, path, monkeypatch):
 
     monkeypatch.setattr(np.lib.format, "write_array", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        dcomp.save(fitted, path)
+        dcomp.save(fitted, path, overwrite=True)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["a.dcomp"]
 
