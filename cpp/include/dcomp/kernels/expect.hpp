@@ -125,6 +125,10 @@ inline void jump_ahead(std::int64_t padded, double rate, const T* c_before, Scra
   }
 }
 
+// Numbers of a document, entries by components, from which on its updates are stop points: below,
+// the task that it is in is soon over.
+inline constexpr std::int64_t kLongDocument = std::int64_t{1} << 13;
+
 // Updates a document until it settles or its number of updates is used up; returns the last one.
 template <class ScoresOf, class Number, class T>
 inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& scores,
@@ -132,6 +136,7 @@ inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& s
                                   std::int64_t n_ahead, double length, Scratch<T>& s,
                                   DocumentSums& sums) {
   for (int inner = 1;; ++inner) {
+    if (n * pass.Theta.stride > kLongDocument) stop_point(n * pass.Theta.stride);
     const Update update = update_by_rows(pass, scores, feature, w, n, inner == 1 ? n_ahead : 0, s);
     sums.inner += 1;
     if (inner >= pass.max_inner || update.change <= pass.inner_tol * length) return update;
@@ -149,6 +154,7 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
   std::int64_t n_chosen = choose_components(K, length, true, s);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
+    if (n * padded > kLongDocument) stop_point(n * padded);
     for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const Update update = update_by_columns(scores, columns, w, n, n_chosen, s);
     sums.inner += 1;
@@ -193,6 +199,7 @@ inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf&
   for (std::int64_t k = K; k < padded; ++k) s.sum[k] = 0;
   double last_change = 0;
   for (int inner = 1;; ++inner) {
+    if (at.n * padded > kLongDocument) stop_point(at.n * padded);
     if (starts_cold)
       for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const double top = scores.weights(s);
