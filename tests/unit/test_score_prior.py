@@ -139,6 +139,7 @@ def test_kernels_say_what_they_cannot_do_with_a_prior():
             np.empty(1), 1, 0.0, 1,
         )  # fmt: skip
     sampler = _core.CollapsedSampler(corpus, np.zeros(1, np.int32), 1, tree, 1, False)
+    sampler.count(np.zeros(sampler.n_tokens, np.uint16))
     with pytest.raises(ValueError, match="must be like the one that the sampler was made for"):
         sampler.log_moments(np.ones(1), make("DM", "alpha"), 1)
 
