@@ -36,6 +36,8 @@ std::string number(std::size_t n) { return std::to_string(n); }
 
 // The parameter that is a probability.
 constexpr const char* kShare = "rho";
+// The one that exposures are added to.
+constexpr const char* kRate = "beta";
 
 // As `require`, for rules that are put together only where they are broken.
 template <class Rule>
@@ -94,12 +96,19 @@ void Prior::take(const Parameters& parameters, const std::vector<std::string>& n
 }
 
 void Prior::require_positive(const std::string& what) const {
+  // A flat prior has the rate 0, to which an exposure is added; it is 1 where none is given.
+  const bool exposed =
+      !exposure_ || std::find(exposure_->data(), exposure_->data() + exposure_->size(), 0.0) ==
+                        exposure_->data() + exposure_->size();
   for (std::size_t p = 0; p < names_.size(); ++p) {
     const std::vector<double>& numbers = parameters_[p];
     const auto zero = std::find(numbers.begin(), numbers.end(), 0.0);
-    require(names_[p] == kShare || zero == numbers.end(),
-            what + " needs " + names_[p] + " of model " + key_ + " above 0; found 0 at component " +
-                number(static_cast<std::size_t>(zero - numbers.begin())));
+    const bool may_be_zero = names_[p] == kShare || (names_[p] == kRate && exposed);
+    require_else(may_be_zero || zero == numbers.end(), [&] {
+      return what + " needs " + names_[p] + " of model " + key_ +
+             " above 0; found 0 at component " +
+             number(static_cast<std::size_t>(zero - numbers.begin()));
+    });
   }
 }
 
