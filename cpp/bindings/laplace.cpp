@@ -3,12 +3,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "corpus.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/laplace.hpp"
+#include "stop.hpp"
 
 namespace dcomp::bindings {
 
@@ -22,28 +23,43 @@ Sums as_tuple(const LaplaceTotals& t) {
   return {t.value, t.inner, t.unsettled, t.eta, t.S, t.squares};
 }
 
-// eta and c on both sides, mu0 and P against K, and the documents' number.
+// What both passes are given.
 template <class T>
-LaplaceInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
-                           const Vector<const double>& log_scale, const Vector<const double>& mu0,
-                           const Matrix<const double>& P, double half_log_det_P,
-                           const Matrix<const double>& eta_in, const Matrix<double>& eta_out,
-                           const Matrix<T>& c_out, int max_inner, double inner_tol) {
-  const CsrView& W = corpus.weights();
-  const auto K = static_cast<std::int64_t>(mu0.shape(0));
-  const auto is = [](const auto& m, std::int64_t n_rows, std::int64_t width) {
-    return static_cast<std::int64_t>(m.shape(0)) == n_rows &&
-           static_cast<std::int64_t>(m.shape(1)) == width;
-  };
-  require(K >= 1 && is(P, K, K), "mu0 must hold K numbers and P K rows of K");
-  require(is(Theta, W.n_features, padded_width<T>(K)), "Theta must be (J, padded K)");
-  require(static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
-          "log_scale must hold J numbers");
-  require(is(eta_in, W.n_docs, K) && is(eta_out, W.n_docs, K) && is(c_out, W.n_docs, K),
-          "eta and c must be (n_docs, K)");
-  require(max_inner >= 0, "max_inner must be at least 0");
-  return {W,       padded_rows(Theta, K), log_scale.data(), mu0.data(),
-          rows(P), half_log_det_P,        max_inner,        inner_tol};
+struct Given {
+  const Corpus& corpus;
+  const Matrix<const T>& Theta;
+  const Vector<const double>&log_scale, &mu0;
+  const Matrix<const double>& P;
+  double half_log_det_P;
+  const Matrix<const double>& eta_in;
+  const Matrix<double>& eta_out;
+  const Matrix<T>& c_out;
+  int max_inner;
+  double inner_tol;
+};
+
+template <class T>
+LaplaceInput<T> checked(const Call& call, const Given<T>& of) {
+  const CsrView& W = of.corpus.weights();
+  const auto K = static_cast<std::int64_t>(of.mu0.shape(0));
+  call.components(K);
+  call.shape("P", of.P, {K, K}, "K, K");
+  call.shape("Theta", of.Theta, {W.n_features, padded_width<T>(K)},
+             "features, K padded to vectors");
+  call.shape("log_scale", of.log_scale, {W.n_features}, "features");
+  call.shape("eta_in", of.eta_in, {W.n_docs, K}, "documents, K");
+  call.shape("eta_out", of.eta_out, {W.n_docs, K}, "documents, K");
+  call.shape("c_out", of.c_out, {W.n_docs, K}, "documents, K");
+  call.require(of.max_inner >= 0, "max_inner must be at least 0", of.max_inner);
+  call.tolerance("inner_tol", of.inner_tol);
+  call.finite("mu0", of.mu0);
+  call.finite("P", of.P);
+  call.logs("log_scale", of.log_scale);
+  call.finite("eta_in", of.eta_in);
+  call.not_negative("Theta", of.Theta);
+  call.require(std::isfinite(of.half_log_det_P), "half_log_det_P must be finite");
+  return {W,          padded_rows(of.Theta, K), of.log_scale.data(), of.mu0.data(),
+          rows(of.P), of.half_log_det_P,        of.max_inner,        of.inner_tol};
 }
 
 template <class T>
@@ -51,16 +67,18 @@ Sums pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
           Vector<const double> mu0, Matrix<const double> P, double half_log_det_P,
           Matrix<const double> eta_in, Matrix<double> eta_out, Matrix<T> c_out, Matrix<T> n,
           int max_inner, double inner_tol, int n_threads) {
-  const LaplaceInput<T> input = make_input<T>(corpus, Theta, log_scale, mu0, P, half_log_det_P,
-                                              eta_in, eta_out, c_out, max_inner, inner_tol);
-  require(static_cast<std::int64_t>(n.shape(0)) == corpus.weights().n_features &&
-              n.shape(1) == mu0.shape(0),
-          "n must be (n_features, K)");
+  const Call call("laplace");
+  const int threads = call.threads(n_threads);
+  const LaplaceInput<T> input = checked<T>(call, {corpus, Theta, log_scale, mu0, P, half_log_det_P,
+                                                  eta_in, eta_out, c_out, max_inner, inner_tol});
+  call.shape("n", n, {corpus.weights().n_features, rows(P).width}, "features, K");
+  call.apart({span("n", n), span("c_out", c_out), span("eta_out", eta_out), span("eta_in", eta_in),
+              span("Theta", Theta), span("log_scale", log_scale), span("mu0", mu0), span("P", P)});
   LaplaceTotals totals;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     totals = laplace<T>(input, corpus.index(), rows(eta_in), rows(eta_out), rows(c_out), rows(n),
-                        std::max(n_threads, 1));
+                        threads);
   }
   return as_tuple(totals);
 }
@@ -71,16 +89,21 @@ Sums fold_in(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_sca
              Matrix<const double> eta_in, Matrix<double> eta_out, Matrix<T> c_out,
              Vector<double> value, Matrix<double> variance, int max_inner, double inner_tol,
              int n_threads) {
-  const LaplaceInput<T> input = make_input<T>(corpus, Theta, log_scale, mu0, P, half_log_det_P,
-                                              eta_in, eta_out, c_out, max_inner, inner_tol);
-  require(value.shape(0) == eta_in.shape(0) && variance.shape(0) == eta_in.shape(0) &&
-              variance.shape(1) == eta_in.shape(1),
-          "value must hold a number per document, variance a row of K");
+  const Call call("laplace_fold_in");
+  const int threads = call.threads(n_threads);
+  const LaplaceInput<T> input = checked<T>(call, {corpus, Theta, log_scale, mu0, P, half_log_det_P,
+                                                  eta_in, eta_out, c_out, max_inner, inner_tol});
+  const CsrView& W = corpus.weights();
+  call.shape("value", value, {W.n_docs}, "documents");
+  call.shape("variance", variance, {W.n_docs, rows(P).width}, "documents, K");
+  call.apart({span("value", value), span("variance", variance), span("c_out", c_out),
+              span("eta_out", eta_out), span("eta_in", eta_in), span("Theta", Theta),
+              span("log_scale", log_scale), span("mu0", mu0), span("P", P)});
   LaplaceTotals totals;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     totals = laplace_fold_in<T>(input, rows(eta_in), rows(eta_out), rows(c_out), value.data(),
-                                rows(variance), std::max(n_threads, 1));
+                                rows(variance), threads);
   }
   return as_tuple(totals);
 }

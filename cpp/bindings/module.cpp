@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <tuple>
 
@@ -20,51 +21,57 @@
 #include "samplers.hpp"
 #include "score_prior.hpp"
 #include "split.hpp"
+#include "stop.hpp"
 #include "structured.hpp"
 
 namespace dcomp::bindings {
 
 using Sums = std::tuple<double, std::int64_t, std::vector<double>, std::vector<double>>;
 
+// Theta (J, padded K) and log_scale (J) against the corpus.
 template <class T>
-ExpectInput<T> make_input(const Corpus& corpus, const Matrix<const T>& Theta,
-                          const Vector<const double>& log_scale, const Prior& prior, std::int64_t K,
-                          int max_inner, double inner_tol) {
+void require_loadings(const Call& call, const CsrView& W, std::int64_t K,
+                      const Matrix<const T>& Theta, const Vector<const double>& log_scale) {
+  call.components(K);
+  call.shape("Theta", Theta, {W.n_features, padded_width<T>(K)}, "features, K padded to vectors");
+  call.shape("log_scale", log_scale, {W.n_features}, "features");
+  call.logs("log_scale", log_scale);
+}
+
+template <class T>
+ExpectInput<T> make_input(const Call& call, const Corpus& corpus, const Matrix<const T>& Theta,
+                          const Vector<const double>& log_scale, const Prior& prior,
+                          const Matrix<const T>& c_in, const Matrix<T>& c_out, int max_inner,
+                          double inner_tol) {
   const CsrView& W = corpus.weights();
-  require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features, "Theta must have J rows");
-  require(static_cast<std::int64_t>(Theta.shape(1)) == padded_width<T>(K),
-          "Theta must be padded to whole vectors");
-  require(static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
-          "log_scale must hold J numbers");
-  require(max_inner >= 1, "max_inner must be at least 1");
+  const auto K = static_cast<std::int64_t>(c_in.shape(1));
+  require_loadings<T>(call, W, K, Theta, log_scale);
+  call.shape("c_in", c_in, {W.n_docs, K}, "documents, K");
+  call.shape("c_out", c_out, {W.n_docs, K}, "documents, K");
+  call.require(max_inner >= 1, "max_inner must be at least 1", max_inner);
+  call.tolerance("inner_tol", inner_tol);
   const ScorePrior view = prior.view(K, W.n_docs);
   prior.require_mode(view.mode == ScoreMode::expect ? "expect" : "maximise");
   return {W, padded_rows(Theta, K), log_scale.data(), view, max_inner, inner_tol};
 }
 
-template <class T>
-void require_scores(const Corpus& corpus, const Matrix<const T>& c_in, const Matrix<T>& c_out) {
-  require(static_cast<std::int64_t>(c_in.shape(0)) == corpus.weights().n_docs &&
-              c_in.shape(0) == c_out.shape(0) && c_in.shape(1) == c_out.shape(1),
-          "c must be (n_docs, K) on both sides");
-}
-
+// Numbers of Theta and c are not looked at: a NaN among them makes the bound one, which Python
+// tells, and no place in memory depends on them.
 template <class T>
 Sums expect_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
                  const Prior& prior, Matrix<const T> c_in, Matrix<T> c_out, Matrix<T> n,
                  int max_inner, double inner_tol, int n_threads) {
-  const auto K = static_cast<std::int64_t>(c_in.shape(1));
-  require_scores<T>(corpus, c_in, c_out);
-  require(static_cast<std::int64_t>(n.shape(0)) == corpus.weights().n_features &&
-              static_cast<std::int64_t>(n.shape(1)) == K,
-          "n must be (n_features, K)");
+  const Call call("expect");
+  const int threads = call.threads(n_threads);
   const ExpectInput<T> input =
-      make_input<T>(corpus, Theta, log_scale, prior, K, max_inner, inner_tol);
+      make_input<T>(call, corpus, Theta, log_scale, prior, c_in, c_out, max_inner, inner_tol);
+  call.shape("n", n, {corpus.weights().n_features, rows(c_in).width}, "features, K");
+  call.apart({span("n", n), span("c_out", c_out), span("c_in", c_in), span("Theta", Theta),
+              span("log_scale", log_scale)});
   ExpectSums sums;
   {
-    nb::gil_scoped_release release;
-    sums =
-        expect<T>(input, corpus.index(), rows(c_in), rows(c_out), rows(n), std::max(n_threads, 1));
+    const Released release;
+    sums = expect<T>(input, corpus.index(), rows(c_in), rows(c_out), rows(n), threads);
   }
   return {sums.bound, sums.inner, sums.log, sums.mean};
 }
@@ -73,43 +80,50 @@ template <class T>
 Sums fold_in_pass(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
                   const Prior& prior, Matrix<const T> c_in, Matrix<T> c_out, Vector<double> bound,
                   int max_inner, double inner_tol, int n_threads) {
-  const auto K = static_cast<std::int64_t>(c_in.shape(1));
-  require_scores<T>(corpus, c_in, c_out);
-  require(static_cast<std::int64_t>(bound.shape(0)) == corpus.weights().n_docs,
-          "bound must hold one number per document");
+  const Call call("fold_in");
+  const int threads = call.threads(n_threads);
   const ExpectInput<T> input =
-      make_input<T>(corpus, Theta, log_scale, prior, K, max_inner, inner_tol);
+      make_input<T>(call, corpus, Theta, log_scale, prior, c_in, c_out, max_inner, inner_tol);
+  call.shape("bound", bound, {corpus.weights().n_docs}, "documents");
+  call.apart({span("bound", bound), span("c_out", c_out), span("c_in", c_in), span("Theta", Theta),
+              span("log_scale", log_scale)});
   ExpectSums sums;
   {
-    nb::gil_scoped_release release;
-    sums = fold_in<T>(input, rows(c_in), rows(c_out), bound.data(), std::max(n_threads, 1));
+    const Released release;
+    sums = fold_in<T>(input, rows(c_in), rows(c_out), bound.data(), threads);
   }
   return {sums.bound, sums.inner, sums.log, sums.mean};
+}
+
+Treatment treatment_of(const Call& call, const std::string& name) {
+  if (name == "mean") return Treatment::mean;
+  if (name == "map") return Treatment::map;
+  if (name == "vb") return Treatment::vb;
+  call.fail("treatment must be 'mean', 'map' or 'vb'; got '" + name + "'");
 }
 
 template <class T>
 auto loadings(Matrix<const T> n, Vector<const double> gamma, Vector<const std::int32_t> block,
               std::int64_t n_blocks, const std::string& treatment, Vector<double> log_scale,
               int n_threads) {
+  const Call call("loadings");
+  const int threads = call.threads(n_threads);
   const auto J = static_cast<std::int64_t>(n.shape(0)), K = static_cast<std::int64_t>(n.shape(1));
-  require(static_cast<std::int64_t>(gamma.shape(0)) == J &&
-              static_cast<std::int64_t>(block.shape(0)) == J &&
-              static_cast<std::int64_t>(log_scale.shape(0)) == J,
-          "gamma, block and log_scale must hold J numbers each");
-  for (std::int64_t j = 0; j < J; ++j)
-    require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
-  require(treatment == "mean" || treatment == "map" || treatment == "vb",
-          "treatment must be 'mean', 'map' or 'vb'");
-  const Treatment how = treatment == "mean"  ? Treatment::mean
-                        : treatment == "map" ? Treatment::map
-                                             : Treatment::vb;
+  call.components(K);
+  call.blocks(block, J, n_blocks);
+  call.shape("gamma", gamma, {J}, "features");
+  call.shape("log_scale", log_scale, {J}, "features");
+  call.positive("gamma", gamma);
+  const Treatment how = treatment_of(call, treatment);
+  call.apart(
+      {span("log_scale", log_scale), span("gamma", gamma), span("n", n), span("block", block)});
   auto Theta = new_matrix<T>(J, padded_width<T>(K));
   const Rows<T> out{Theta.data(), J, K, padded_width<T>(K)};
   double objective = 0;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     objective = update_loadings<T>(how, rows(n), gamma.data(), block.data(), n_blocks, out,
-                                   log_scale.data(), std::max(n_threads, 1));
+                                   log_scale.data(), threads);
   }
   return std::make_tuple(Theta, objective);
 }
@@ -117,18 +131,23 @@ auto loadings(Matrix<const T> n, Vector<const double> gamma, Vector<const std::i
 template <class T>
 void predict(Corpus& corpus, Matrix<const T> Theta, Vector<const double> log_scale,
              Matrix<const T> scores, Vector<double> out, int n_threads) {
+  const Call call("log_predictive");
+  const int threads = call.threads(n_threads);
   const auto K = static_cast<std::int64_t>(scores.shape(1));
   const CsrView& W = corpus.weights();
-  require(static_cast<std::int64_t>(scores.shape(0)) == W.n_docs &&
-              static_cast<std::int64_t>(out.shape(0)) == W.n_docs,
-          "scores and out must have one row per document");
-  require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
-              static_cast<std::int64_t>(Theta.shape(1)) == padded_width<T>(K) &&
-              static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
-          "Theta must be (J, padded K) and log_scale (J,)");
-  nb::gil_scoped_release release;
-  log_predictive<T>(W, padded_rows(Theta, K), log_scale.data(), rows(scores), out.data(),
-                    std::max(n_threads, 1));
+  require_loadings<T>(call, W, K, Theta, log_scale);
+  call.shape("scores", scores, {W.n_docs, K}, "documents, K");
+  call.shape("out", out, {W.n_docs}, "documents");
+  call.apart({span("out", out), span("scores", scores), span("Theta", Theta),
+              span("log_scale", log_scale)});
+  const Released release;
+  log_predictive<T>(W, padded_rows(Theta, K), log_scale.data(), rows(scores), out.data(), threads);
+}
+
+FactorUpdate update_of(const Call& call, const std::string& name) {
+  if (name == "multiplicative") return FactorUpdate::multiplicative;
+  if (name == "coordinates") return FactorUpdate::coordinates;
+  call.fail("update must be 'multiplicative' or 'coordinates'; got '" + name + "'");
 }
 
 // One side of a factorisation W ~ X F'; returns the sums before and after, and the residual.
@@ -137,52 +156,49 @@ std::tuple<double, double, double, double> factor_pass(Corpus& corpus, Matrix<co
                                                        Matrix<const T> x_in, Matrix<T> x_out,
                                                        const std::string& update, int max_rounds,
                                                        double tol, int n_threads) {
+  const Call call("factor");
+  const int threads = call.threads(n_threads);
   const CsrView& W = corpus.weights();
   const auto K = static_cast<std::int64_t>(x_in.shape(1));
-  require(static_cast<std::int64_t>(F.shape(0)) == W.n_features &&
-              static_cast<std::int64_t>(F.shape(1)) == padded_width<T>(K),
-          "F must be (columns, padded K)");
-  require(static_cast<std::int64_t>(x_in.shape(0)) == W.n_docs && x_in.shape(0) == x_out.shape(0) &&
-              x_in.shape(1) == x_out.shape(1),
-          "x must be (rows, K) on both sides");
-  require(update == "multiplicative" || update == "coordinates",
-          "update must be 'multiplicative' or 'coordinates'");
-  require(max_rounds >= 1, "max_rounds must be at least 1");
+  call.components(K);
+  call.shape("F", F, {W.n_features, padded_width<T>(K)}, "columns, K padded to vectors");
+  call.shape("x_in", x_in, {W.n_docs, K}, "rows, K");
+  call.shape("x_out", x_out, {W.n_docs, K}, "rows, K");
+  call.require(max_rounds >= 1, "max_rounds must be at least 1", max_rounds);
+  call.tolerance("tol", tol);
+  call.apart({span("x_out", x_out), span("x_in", x_in), span("F", F)});
   const FactorPass<T> pass{
-      W,
-      padded_rows(F, K),
-      rows(x_in),
-      rows(x_out),
-      update == "coordinates" ? FactorUpdate::coordinates : FactorUpdate::multiplicative,
-      max_rounds,
-      tol};
+      W, padded_rows(F, K), rows(x_in), rows(x_out), update_of(call, update), max_rounds, tol};
   FactorSums sums;
   {
-    nb::gil_scoped_release release;
-    sums = factor<T>(pass, std::max(n_threads, 1));
+    const Released release;
+    sums = factor<T>(pass, threads);
   }
   return {
       sums.before, sums.after, sums.residual,
       static_cast<double>(sums.rounds) / static_cast<double>(std::max<std::int64_t>(W.n_docs, 1))};
 }
 
-template <class T>
-void require_alike(const Matrix<const T>& x, std::initializer_list<const Matrix<const T>*> others) {
-  for (const Matrix<const T>* other : others)
-    require(other->shape(0) == x.shape(0) && other->shape(1) == x.shape(1),
-            "the points must have one shape");
+template <class T, class... Others>
+void require_alike(const Call& call, const Matrix<const T>& x, const Others&... others) {
+  const auto check = [&](const auto& other) {
+    call.shape("each of the points", other, {rows(x).n_rows, rows(x).width}, "as x0 has");
+  };
+  (check(others), ...);
 }
 
 // Of three points a sweep apart: the squared length of a step, and of its change.
 template <class T>
 std::tuple<double, double> squares(Matrix<const T> x0, Matrix<const T> x1, Matrix<const T> x2,
                                    int n_threads) {
-  require_alike<T>(x0, {&x1, &x2});
+  const Call call("step_squares");
+  const int threads = call.threads(n_threads);
+  require_alike<T>(call, x0, x1, x2);
   StepSquares found;
   {
-    nb::gil_scoped_release release;
+    const Released release;
     found = step_squares<T>(x0.data(), x1.data(), x2.data(), static_cast<std::int64_t>(x0.size()),
-                            std::max(n_threads, 1));
+                            threads);
   }
   return {found.first, found.second};
 }
@@ -190,25 +206,29 @@ std::tuple<double, double> squares(Matrix<const T> x0, Matrix<const T> x1, Matri
 template <class T>
 void leap(Matrix<const T> x0, Matrix<const T> x1, Matrix<const T> x2, double factor, double kept,
           Matrix<T> out, int n_threads) {
-  require_alike<T>(x0, {&x1, &x2});
-  require(out.shape(0) == x0.shape(0) && out.shape(1) == x0.shape(1),
-          "the points must have one shape");
-  nb::gil_scoped_release release;
+  const Call call("extrapolate");
+  const int threads = call.threads(n_threads);
+  require_alike<T>(call, x0, x1, x2, out);
+  call.require(std::isfinite(factor), "factor must be finite");
+  call.require(kept >= 0 && kept <= 1, "kept must lie in [0, 1]");
+  call.apart({span("out", out), span("x0", x0), span("x1", x1), span("x2", x2)});
+  const Released release;
   extrapolate<T>(x0.data(), x1.data(), x2.data(), factor, kept, out.data(),
-                 static_cast<std::int64_t>(x0.size()), std::max(n_threads, 1));
+                 static_cast<std::int64_t>(x0.size()), threads);
 }
 
 // Elementwise special functions, so that Python can test what the kernels use.
 template <class T>
 void special(const std::string& name, Vector<const T> x, Vector<T> out) {
+  const Call call("special");
   const auto n = static_cast<std::int64_t>(x.shape(0));
-  require(x.shape(0) == out.shape(0) && n % 16 == 0,
-          "x and out must have one length, 16 divides it");
+  call.require(n % 16 == 0, "the length of x must be a multiple of 16", n);
+  call.shape("out", out, {n}, "as x");
   if constexpr (std::is_same_v<T, double>) {
     if (name == "log_gamma") return instruction_set().log_gamma(x.data(), out.data(), n);
   }
   const int which = name == "exp" ? 0 : name == "log" ? 1 : name == "digamma" ? 2 : -1;
-  require(which >= 0, "unknown function '" + name + "'");
+  if (which < 0) call.fail("there is no function '" + name + "' for these numbers");
   kernels<T>().special[which](x.data(), out.data(), n);
 }
 
@@ -269,6 +289,7 @@ NB_MODULE(_core, m) {
   define_structured(m);
   define_evaluation(m);
   define_split(m);
+  define_stop(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
   m.def("compiled", &cells, "The score priors and allocation modes that were compiled in.");

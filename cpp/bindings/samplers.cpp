@@ -36,25 +36,26 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
               std::optional<Matrix<std::int32_t>> n, std::optional<Matrix<float>> scores,
               std::uint64_t seed, std::uint32_t sweep, int n_threads,
               std::optional<Vector<const std::int64_t>> number) {
+  const Call call("sample");
+  const int threads = call.threads(n_threads);
   const CsrView& W = corpus.W();
   const auto K = static_cast<std::int64_t>(c_in.shape(1));
-  require(!number || static_cast<std::int64_t>(number->shape(0)) == W.n_docs,
-          "number must hold I numbers");
+  call.components(K);
   const ScorePrior view = prior.view(K, W.n_docs);
   prior.require_mode("sample");
-  require(static_cast<std::int64_t>(c_in.shape(0)) == W.n_docs && c_in.shape(0) == c_out.shape(0) &&
-              c_in.shape(1) == c_out.shape(1),
-          "c must be (n_docs, K) on both sides");
-  require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
-              static_cast<std::int64_t>(Theta.shape(1)) == padded_width<float>(K) &&
-              static_cast<std::int64_t>(log_scale.shape(0)) == W.n_features,
-          "Theta must be (J, padded K) and log_scale (J,)");
-  require(!n || (static_cast<std::int64_t>(n->shape(0)) == W.n_features &&
-                 static_cast<std::int64_t>(n->shape(1)) == K),
-          "n must be (n_features, K)");
-  require(!scores || (static_cast<std::int64_t>(scores->shape(0)) == W.n_docs &&
-                      static_cast<std::int64_t>(scores->shape(1)) == K),
-          "scores must be (n_docs, K)");
+  call.shape("c_in", c_in, {W.n_docs, K}, "documents, K");
+  call.shape("c_out", c_out, {W.n_docs, K}, "documents, K");
+  call.shape("Theta", Theta, {W.n_features, padded_width<float>(K)},
+             "features, K padded to vectors");
+  call.shape("log_scale", log_scale, {W.n_features}, "features");
+  call.shape("n", n, {W.n_features, K}, "features, K");
+  call.shape("scores", scores, {W.n_docs, K}, "documents, K");
+  if (number) call.documents("number", *number, W.n_docs);
+  call.logs("log_scale", log_scale);
+  call.not_negative("Theta", Theta);
+  call.not_negative("c_in", c_in);
+  call.apart({span("c_out", c_out), span("n", n), span("scores", scores), span("c_in", c_in),
+              span("Theta", Theta), span("log_scale", log_scale), span("number", number)});
   const SamplePass pass{
       W,
       padded_rows(Theta, K),
@@ -63,8 +64,31 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
        n ? Purpose::allocation : Purpose::transform, W.first, number ? number->data() : nullptr},
       rows(c_out),
       n ? n->data() : nullptr};
-  nb::gil_scoped_release release;
-  return sample_documents(pass, std::max(n_threads, 1));
+  const Released release;
+  return sample_documents(pass, threads);
+}
+
+// What sample_lines is given of the scores' prior and where they begin.
+struct LinePrior {
+  const Numbers& alpha;
+  const Matrix<const double>& rate;
+  const std::optional<Numbers>& log_zero;
+  const std::optional<Matrix<const double>>& zero;
+  const std::optional<Matrix<const std::int32_t>>& c;
+};
+
+void require_lines(const Call& call, std::int64_t I, std::int64_t K, const LinePrior& of) {
+  call.components(K);
+  call.shape("rate", of.rate, {I, K}, "documents, K");
+  call.shape("zero", of.zero, {I, K}, "documents, K");
+  call.shape("c", of.c, {I, K}, "documents, K");
+  call.shape("log_zero", of.log_zero, {K}, "K");
+  call.require(of.log_zero.has_value() == of.zero.has_value(), "log_zero must come with zero");
+  call.positive("alpha", of.alpha);
+  call.positive("rate", of.rate);
+  if (of.log_zero) call.finite("log_zero", *of.log_zero);
+  if (of.zero) call.within("zero", *of.zero, 0, 1, "in [0, 1]");
+  if (of.c) call.not_negative("c", *of.c);
 }
 
 // Long documents along lines; `number` names them in the whole corpus, c is null for their modes.
@@ -74,26 +98,27 @@ void lines(Corpus& corpus, Vector<const std::int64_t> number, Matrix<const float
            std::optional<Matrix<const std::int32_t>> c, Cube<std::int32_t> c_out,
            Cube<float> scores_out, std::uint64_t seed, std::uint32_t sweep, std::int64_t skip,
            std::int64_t every, int n_threads) {
+  const Call call("sample_lines");
+  const int threads = call.threads(n_threads);
   const CsrView& W = corpus.W();
   const auto K = static_cast<std::int64_t>(alpha.shape(0));
-  const auto is = [&](const auto& m) {
-    return static_cast<std::int64_t>(m.shape(0)) == W.n_docs &&
-           static_cast<std::int64_t>(m.shape(1)) == K;
-  };
-  const auto is_cube = [&](const auto& m) {
-    return m.shape(0) == c_out.shape(0) && static_cast<std::int64_t>(m.shape(1)) == W.n_docs &&
-           static_cast<std::int64_t>(m.shape(2)) == K;
-  };
-  require(K >= 1 && static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
-              static_cast<std::int64_t>(Theta.shape(1)) >= K,
-          "Theta must be (J, K or more)");
-  require(is(rate) && (!zero || is(*zero)) && (!c || is(*c)), "rate, zero and c must be (I, K)");
-  require(log_zero.has_value() == zero.has_value() &&
-              (!log_zero || static_cast<std::int64_t>(log_zero->shape(0)) == K),
-          "log_zero must hold K numbers, and come with zero");
-  require(static_cast<std::int64_t>(number.shape(0)) == W.n_docs, "number must hold I numbers");
-  require(is_cube(c_out) && is_cube(scores_out), "c_out and scores_out must be (kept, I, K)");
-  require(skip >= 0 && every >= 1, "skip must be at least 0 and every at least 1");
+  const auto kept = static_cast<std::int64_t>(c_out.shape(0));
+  require_lines(call, W.n_docs, K, {alpha, rate, log_zero, zero, c});
+  call.require(static_cast<std::int64_t>(Theta.shape(0)) == W.n_features &&
+                   static_cast<std::int64_t>(Theta.shape(1)) >= K,
+               "Theta must have a row for each feature, of K numbers or more");
+  call.not_negative("Theta", Theta);
+  call.documents("number", number, W.n_docs);
+  call.shape("c_out", c_out, {kept, W.n_docs, K}, "kept, documents, K");
+  call.shape("scores_out", scores_out, {kept, W.n_docs, K}, "kept, documents, K");
+  call.require(skip >= 0, "skip must be at least 0", skip);
+  call.require(every >= 1, "every must be at least 1", every);
+  call.require(every <= std::int64_t{UINT32_MAX} && skip + 1 < std::int64_t{UINT32_MAX} - sweep &&
+                   kept * every < std::int64_t{UINT32_MAX} - sweep - skip,
+               "all sweeps must have numbers below 2^32", skip);
+  call.apart({span("c_out", c_out), span("scores_out", scores_out), span("c", c),
+              span("Theta", Theta), span("alpha", alpha), span("rate", rate), span("zero", zero),
+              span("log_zero", log_zero), span("number", number)});
   const LineInput input{W,
                         number.data(),
                         padded_rows(Theta, K),
@@ -105,40 +130,60 @@ void lines(Corpus& corpus, Vector<const std::int64_t> number, Matrix<const float
                         seed,
                         sweep,
                         skip,
-                        static_cast<std::int64_t>(c_out.shape(0)),
+                        kept,
                         every};
-  nb::gil_scoped_release release;
-  sample_lines(input, c ? c->data() : nullptr, c_out.data(), scores_out.data(),
-               std::max(n_threads, 1));
+  const Released release;
+  sample_lines(input, c ? c->data() : nullptr, c_out.data(), scores_out.data(), threads);
+}
+
+// Counts (rows, K) that are to be read.
+void require_counts(const Call& call, const char* name, const Matrix<const std::int32_t>& counts) {
+  call.components(static_cast<std::int64_t>(counts.shape(1)));
+  call.not_negative(name, counts);
 }
 
 void scores_draw(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
                  std::uint64_t seed, std::uint32_t sweep, int n_threads, std::int64_t first) {
+  const Call call("draw_scores");
+  const int threads = call.threads(n_threads);
   const ScorePrior view = prior_of(prior, c);
   prior.require_mode("sample");
-  require_first(first, static_cast<std::int64_t>(c.shape(0)));
-  require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
-  nb::gil_scoped_release release;
-  draw_scores({view, rows(c), out.data(), seed, sweep, Purpose::kept_scores, first},
-              std::max(n_threads, 1));
+  require_counts(call, "c", c);
+  require_first(first, rows(c).n_rows);
+  call.shape("out", out, {rows(c).n_rows, rows(c).width}, "documents, K");
+  call.apart({span("out", out), span("c", c)});
+  const Released release;
+  draw_scores({view, rows(c), out.data(), seed, sweep, Purpose::kept_scores, first}, threads);
+}
+
+// n (J, K) with the prior and the blocks of its features.
+void require_loading_counts(const Call& call, const Matrix<const std::int32_t>& n,
+                            const Numbers& gamma, const Vector<const std::int32_t>& block,
+                            std::int64_t n_blocks) {
+  require_counts(call, "n", n);
+  call.blocks(block, rows(n).n_rows, n_blocks);
+  call.shape("gamma", gamma, {rows(n).n_rows}, "features");
+  call.positive("gamma", gamma);
 }
 
 // `kept`: with random numbers of its own, apart from those of a chain.
 auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std::int32_t> block,
                    std::int64_t n_blocks, std::uint64_t seed, std::uint32_t sweep,
                    Vector<double> log_scale, int n_threads, bool kept) {
-  const auto J = static_cast<std::int64_t>(n.shape(0)), K = static_cast<std::int64_t>(n.shape(1));
-  require_blocks(block, J, n_blocks);
-  require(static_cast<std::int64_t>(gamma.shape(0)) == J &&
-              static_cast<std::int64_t>(log_scale.shape(0)) == J,
-          "gamma and log_scale must hold J numbers each");
+  const Call call("draw_loadings");
+  const int threads = call.threads(n_threads);
+  const std::int64_t J = rows(n).n_rows, K = rows(n).width;
+  require_loading_counts(call, n, gamma, block, n_blocks);
+  call.shape("log_scale", log_scale, {J}, "features");
+  call.apart(
+      {span("log_scale", log_scale), span("n", n), span("gamma", gamma), span("block", block)});
   auto Theta = new_matrix<float>(J, padded_width<float>(K));
   const Rows<float> out{Theta.data(), J, K, padded_width<float>(K)};
   {
-    nb::gil_scoped_release release;
+    const Released release;
     draw_loadings(rows(n), gamma.data(), block.data(), n_blocks, seed, sweep,
                   kept ? Purpose::kept_loadings : Purpose::loadings, out, log_scale.data(),
-                  std::max(n_threads, 1));
+                  threads);
   }
   return Theta;
 }
@@ -150,34 +195,40 @@ CountView dense_view(const Matrix<const std::int32_t>& counts) {
 
 double loading_moments(Matrix<const std::int32_t> n, Numbers gamma,
                        Vector<const std::int32_t> block, std::int64_t n_blocks, int n_threads) {
-  require_blocks(block, static_cast<std::int64_t>(n.shape(0)), n_blocks);
-  require(gamma.shape(0) == n.shape(0), "gamma must hold J numbers");
-  nb::gil_scoped_release release;
-  return log_loading_moments(dense_view(n), gamma.data(), block.data(), n_blocks,
-                             std::max(n_threads, 1));
+  const Call call("log_loading_moments");
+  const int threads = call.threads(n_threads);
+  require_loading_counts(call, n, gamma, block, n_blocks);
+  const Released release;
+  return log_loading_moments(dense_view(n), gamma.data(), block.data(), n_blocks, threads);
 }
 
 double score_moments(Matrix<const std::int32_t> c, const Prior& prior, int n_threads) {
+  const Call call("log_score_moments");
+  const int threads = call.threads(n_threads);
   const ScorePrior view = prior_of(prior, c);
-  nb::gil_scoped_release release;
-  return log_score_moments(dense_view(c), view, nullptr, std::max(n_threads, 1));
+  require_counts(call, "c", c);
+  const Released release;
+  return log_score_moments(dense_view(c), view, nullptr, threads);
 }
 
-void require_means(const Prior& prior, const ScorePrior& view) {
-  require(has_score_means(view),
-          "E[scores | c] must not be linear in c to be added up here; under "
-          "model " +
-              prior.key() + " it follows from the mean of c");
+void require_means(const Call& call, const Prior& prior, const ScorePrior& view) {
+  if (has_score_means(view)) return;
+  call.fail("E[scores | c] must not be linear in c to be added up here; under model " +
+            prior.key() + " it follows from the mean of c");
 }
 
 // Adds E[m | c] to out.
 void tree_means(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
                 int n_threads) {
+  const Call call("tree_means");
+  const int threads = call.threads(n_threads);
   const ScorePrior view = prior_of(prior, c);
-  require_means(prior, view);
-  require(out.shape(0) == c.shape(0) && out.shape(1) == c.shape(1), "out must be (n_docs, K)");
-  nb::gil_scoped_release release;
-  add_score_means(dense_view(c), view, nullptr, out.data(), std::max(n_threads, 1));
+  require_means(call, prior, view);
+  require_counts(call, "c", c);
+  call.shape("out", out, {rows(c).n_rows, rows(c).width}, "documents, K");
+  call.apart({span("out", out), span("c", c)});
+  const Released release;
+  add_score_means(dense_view(c), view, nullptr, out.data(), threads);
 }
 
 // The tokens of a corpus with the counts of an assignment. The counts follow the assignment that
@@ -187,17 +238,17 @@ class CollapsedSampler : public TokenSampler {
   CollapsedSampler(nb::object corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
                    const Prior& prior, int n_parts, bool sparse,
                    std::optional<Vector<const std::int64_t>> feature_totals)
-      : TokenSampler(corpus, block, n_blocks) {
+      : TokenSampler("CollapsedSampler", corpus, block, n_blocks) {
+    const Call call("CollapsedSampler");
     prior.require_mode("collapse");
     const ScorePrior view = prior.view(prior.n_components(), W().n_docs);
-    require(view.tree == nullptr || !sparse, "the counts of a tree must be dense");
+    call.require(view.tree == nullptr || !sparse, "the counts of a tree must be dense");
     // A tree's nodes lie in whole vectors: it has more places than nodes.
-    require(view.n_components + (view.tree == nullptr ? 0 : padded_width<float>(1)) < 65536,
-            "K must be below 65536 for collapsed sampling, less a vector for a tree; got " +
-                std::to_string(view.n_components));
-    require(
-        !feature_totals || static_cast<std::int64_t>(feature_totals->shape(0)) == W().n_features,
-        "feature_totals must hold J numbers");
+    call.require(
+        view.n_components + (view.tree == nullptr ? 0 : padded_width<float>(1)) <= kMostComponents,
+        "the number of components must be at most 65535, less a vector for a tree",
+        view.n_components);
+    call.shape("feature_totals", feature_totals, {W().n_features}, "features");
     cut(n_parts);
     K_ = view.n_components;
     feature_totals_ = cells_->tokens_of_features();
@@ -207,75 +258,102 @@ class CollapsedSampler : public TokenSampler {
   }
 
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
-    require_tokens(z.shape(0));
+    const Use use(*this, "start", Needs::nothing);
+    require_tokens("z", z);
+    const Released release;
     start_assignment(seed, W(), *cells_, K_, z.data());
   }
 
   void start_from(std::uint64_t seed, Matrix<const float> scores, Matrix<const float> Theta,
                   Vector<std::uint16_t> z, int n_threads) {
+    const Use use(*this, "start_from", Needs::nothing);
+    const int threads = use.threads(n_threads);
     const std::int64_t K = K_;
-    require_tokens(z.shape(0));
-    require(static_cast<std::int64_t>(scores.shape(0)) == cells_->n_docs() &&
-                static_cast<std::int64_t>(scores.shape(1)) == K,
-            "scores must be (n_docs, K)");
-    require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
-                static_cast<std::int64_t>(Theta.shape(1)) >= K,
-            "Theta must be (n_features, K or more)");
+    require_tokens("z", z);
+    use.shape("scores", scores, {cells_->n_docs(), K}, "documents, K");
+    use.require(static_cast<std::int64_t>(Theta.shape(0)) == cells_->n_features() &&
+                    static_cast<std::int64_t>(Theta.shape(1)) >= K,
+                "Theta must have a row for each feature, of K numbers or more");
+    use.not_negative("scores", scores);
+    use.not_negative("Theta", Theta);
+    use.apart({span("z", z), span("scores", scores), span("Theta", Theta)});
     const CsrView& counts = W();
-    nb::gil_scoped_release release;
+    const Released release;
     start_assignment_from(seed, counts, *cells_, rows(scores), padded_rows(Theta, K), z.data(),
-                          std::max(n_threads, 1));
+                          threads);
   }
 
   void count(Vector<const std::uint16_t> z) {
-    require_tokens(z.shape(0));
-    for (std::int64_t t = 0; t < n_tokens(); ++t) require(z.data()[t] < K_, "z must lie in [0, K)");
-    nb::gil_scoped_release release;
+    const Use use(*this, "count", Needs::nothing);
+    require_tokens("z", z);
+    use.within("z", z, 0, static_cast<std::uint16_t>(K_ - 1), "in [0, K)");
+    const Released release;
+    Change change(*this);
     counts_->count(z.data());
+    counted_ = checksum(z.data(), n_tokens());
+    change.done_anew();
   }
 
   // The features' counts of the whole corpus in place of those of this part, until z is counted or
   // others are loaded. They must be of this part's assignment and those of all others.
   void load(Matrix<const std::int32_t> n) {
+    const Use use(*this, "load", Needs::nothing);
     require_whole(n, K_, counts_->block(), counts_->n_blocks(),
                   counts_->sparse() ? &feature_totals_ : nullptr);
-    nb::gil_scoped_release release;
+    const Released release;
+    Change change(*this);
     counts_->load(n.data());
+    change.done();
   }
 
   // Gives back the memory of the features' counts, until they are loaded or z is counted.
-  void unload() { counts_->unload(); }
+  void unload() {
+    const Use use(*this, "unload", Needs::nothing);
+    counts_->unload();
+  }
 
   double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, std::uint64_t seed,
                std::uint32_t number, int n_threads) {
+    const Use use(*this, "sweep", Needs::counts);
+    const int threads = use.threads(n_threads);
     require_loaded(counts_->loaded(), "a sweep");
-    require_tokens(z.shape(0));
+    require_tokens("z", z);
     require_gamma(gamma);
     const ScorePrior view = fitting(prior);
-    require(!counts_->sparse() || shares_weights(view, cells_->n_docs()),
-            "sparse counts need weights that documents share");
+    use.require(!counts_->sparse() || shares_weights(view, cells_->n_docs()),
+                "sparse counts need weights that documents share");
+    use.apart({span("z", z), span("gamma", gamma)});
+    // Another assignment, even one in [0, K), would take tokens out of counts that are 0.
+    use.require(checksum(z.data(), n_tokens()) == counted_,
+                "z must be the assignment that was last counted or swept");
     const CollapseInput input{gamma.data(), view, seed, number};
-    nb::gil_scoped_release release;
-    return collapse_sweep(input, *counts_, z.data(), std::max(n_threads, 1));
+    const Released release;
+    Change change(*this);
+    const double words = collapse_sweep(input, *counts_, z.data(), threads);
+    counted_ = checksum(z.data(), n_tokens());
+    change.done();
+    return words;
   }
 
   // Adds E[scores | c] to out (n_docs, K).
   void add_means(const Prior& prior, Matrix<float> out, int n_threads) {
+    const Use use(*this, "add_means", Needs::counts);
+    const int threads = use.threads(n_threads);
     const ScorePrior view = fitting(prior);
-    require_means(prior, view);
-    require(static_cast<std::int64_t>(out.shape(0)) == cells_->n_docs() &&
-                static_cast<std::int64_t>(out.shape(1)) == K_,
-            "out must be (n_docs, K)");
-    nb::gil_scoped_release release;
-    add_score_means(counts_->c().view(), view, counts_->component(), out.data(),
-                    std::max(n_threads, 1));
+    require_means(use, prior, view);
+    use.shape("out", out, {cells_->n_docs(), K_}, "documents, K");
+    const Released release;
+    add_score_means(counts_->c().view(), view, counts_->component(), out.data(), threads);
   }
 
   // What is asked for.
   void read(std::optional<Matrix<std::int32_t>> c, std::optional<Matrix<std::int32_t>> n) {
-    require(is_or_none(c, cells_->n_docs(), K_) && is_or_none(n, cells_->n_features(), K_),
-            "c must be (n_docs, K) and n (n_features, K)");
+    const Use use(*this, "read", Needs::counts);
+    use.shape("c", c, {cells_->n_docs(), K_}, "documents, K");
+    use.shape("n", n, {cells_->n_features(), K_}, "features, K");
+    use.apart({span("c", c), span("n", n)});
     require_loaded(counts_->loaded() || !n, "reading n");
+    const Released release;
     if (c) read_table(counts_->c().view(), c->data());
     if (n) read_table(counts_->n().view(), n->data());
   }
@@ -283,16 +361,18 @@ class CollapsedSampler : public TokenSampler {
   // Adds E[Theta | z] to Theta if that is wanted, c to c_sum, and 1 to zeros where c is 0.
   void record(Numbers gamma, std::optional<Matrix<float>> Theta, Matrix<float> c_sum,
               std::optional<Matrix<float>> zeros, int n_threads) {
+    const Use use(*this, "record", Needs::counts);
+    const int threads = use.threads(n_threads);
     const std::int64_t K = K_, I = cells_->n_docs();
     require_gamma(gamma);
-    require(is_or_none(Theta, cells_->n_features(), K) &&
-                static_cast<std::int64_t>(c_sum.shape(0)) == I &&
-                static_cast<std::int64_t>(c_sum.shape(1)) == K,
-            "Theta must be (n_features, K) and c_sum (n_docs, K)");
-    require(is_or_none(zeros, I, K), "zeros must be (n_docs, K)");
+    use.shape("Theta", Theta, {cells_->n_features(), K}, "features, K");
+    use.shape("c_sum", c_sum, {I, K}, "documents, K");
+    use.shape("zeros", zeros, {I, K}, "documents, K");
+    use.apart(
+        {span("Theta", Theta), span("c_sum", c_sum), span("zeros", zeros), span("gamma", gamma)});
     require_loaded(counts_->loaded() || !Theta, "recording Theta");
-    nb::gil_scoped_release release;
-    if (Theta) add_mean_loadings(*counts_, gamma.data(), rows(*Theta), std::max(n_threads, 1));
+    const Released release;
+    if (Theta) add_mean_loadings(*counts_, gamma.data(), rows(*Theta), threads);
     const CountView c = counts_->c().view();
     if (zeros)
       for (std::int64_t at = 0; at < I * K; ++at) zeros->data()[at] += 1.0F;
@@ -304,23 +384,25 @@ class CollapsedSampler : public TokenSampler {
   }
 
   double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
+    const Use use(*this, "log_moments", Needs::counts);
+    const int threads = use.threads(n_threads);
     require_loaded(counts_->loaded(), "log_moments");
     require_gamma(gamma);
     const ScorePrior view = fitting(prior);
-    nb::gil_scoped_release release;
-    const double loadings =
-        log_loading_moments(counts_->n().view(), gamma.data(), counts_->block().data(),
-                            counts_->n_blocks(), std::max(n_threads, 1));
-    return loadings + dcomp::log_score_moments(counts_->c().view(), view, counts_->component(),
-                                               std::max(n_threads, 1));
+    const Released release;
+    const double loadings = log_loading_moments(
+        counts_->n().view(), gamma.data(), counts_->block().data(), counts_->n_blocks(), threads);
+    return loadings +
+           dcomp::log_score_moments(counts_->c().view(), view, counts_->component(), threads);
   }
 
   // The documents' part of it.
   double log_score_moments(const Prior& prior, int n_threads) {
+    const Use use(*this, "log_score_moments", Needs::counts);
+    const int threads = use.threads(n_threads);
     const ScorePrior view = fitting(prior);
-    nb::gil_scoped_release release;
-    return dcomp::log_score_moments(counts_->c().view(), view, counts_->component(),
-                                    std::max(n_threads, 1));
+    const Released release;
+    return dcomp::log_score_moments(counts_->c().view(), view, counts_->component(), threads);
   }
 
  private:
@@ -341,9 +423,11 @@ class CollapsedSampler : public TokenSampler {
   }
   ScorePrior fitting(const Prior& prior) const {
     const ScorePrior view = prior.view(K_, cells_->n_docs());
-    require(
-        counts_->fit(view),
-        "the score prior must be like the one that the sampler was made for, its tree the same");
+    prior.require_mode("collapse");
+    Call("CollapsedSampler")
+        .require(counts_->fit(view),
+                 "the score prior must be like the one that the sampler was made for, its tree the "
+                 "same");
     return view;
   }
   void read_table(const CountView& counts, std::int32_t* out) const {
@@ -354,6 +438,7 @@ class CollapsedSampler : public TokenSampler {
   }
 
   std::int64_t K_ = 0;
+  std::uint64_t counted_ = 0;                 // the checksum of the assignment that was
   std::vector<std::int64_t> feature_totals_;  // (J): of the whole corpus
   std::unique_ptr<CollapsedCounts> counts_;
 };

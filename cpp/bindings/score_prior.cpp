@@ -6,9 +6,11 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "dcomp/compiled.hpp"
+#include "dcomp/counts.hpp"
 #include "dcomp/dispatch.hpp"
 #include "dcomp/score_weights.hpp"
 
@@ -32,6 +34,17 @@ int which_of(const std::string& key) {
 
 std::string number(std::size_t n) { return std::to_string(n); }
 
+// The parameter that is a probability.
+constexpr const char* kShare = "rho";
+// The one that exposures are added to.
+constexpr const char* kRate = "beta";
+
+// As `require`, for rules that are put together only where they are broken.
+template <class Rule>
+void require_else(bool holds, const Rule& rule) {
+  if (!holds) throw std::invalid_argument(rule());
+}
+
 }  // namespace
 
 Prior::Prior(const std::string& key, const Parameters& parameters,
@@ -45,6 +58,7 @@ Prior::Prior(const std::string& key, const Parameters& parameters,
   take_tree(tree, about.has_tree);
   require(!exposure || !about.normalised,
           "model " + key + " takes the lengths of documents as given: it must have no exposure");
+  if (exposure) Call("ScorePrior").not_negative("exposure", *exposure);
   require(mode == "expect" || mode == "maximise",
           "mode must be 'expect' or 'maximise'; got '" + mode + "'");
   prior_.mode = mode == "expect" ? ScoreMode::expect : ScoreMode::maximise;
@@ -62,16 +76,40 @@ void Prior::take(const Parameters& parameters, const std::vector<std::string>& n
   const auto itself = [](const std::string& name) { return name; };
   require(named, "model " + key_ + " must have the parameters " + listed(names, itself) + "; got " +
                      listed(parameters, [](const auto& item) { return item.first; }));
-  for (std::size_t p = 0; p < names.size(); ++p) {
-    const Numbers& numbers = parameters_.emplace_back(parameters.at(names[p]));
-    const std::size_t K = parameters_[0].shape(0);
-    require(K >= 1 && numbers.shape(0) == K, "every parameter of model " + key_ +
-                                                 " must hold a number per component, at least 1; " +
-                                                 names[0] + " holds " + number(K) + ", " +
-                                                 names[p] + " " + number(numbers.shape(0)));
-    prior_.parameter[p] = numbers.data();
+  const Call call("ScorePrior");
+  names_ = names;
+  for (const std::string& name : names) {
+    const Numbers& numbers = parameters.at(name);
+    parameters_.emplace_back(numbers.data(), numbers.data() + numbers.size());
+    const std::size_t K = parameters_[0].size();
+    require(K >= 1 && numbers.size() == K,
+            "every parameter of model " + key_ + " must hold a number per component, at least 1; " +
+                names[0] + " holds " + number(K) + ", " + name + " " + number(numbers.size()));
+    if (name == kShare)
+      call.within(name.c_str(), numbers, 0, std::nextafter(1.0, 0.0), "in [0, 1)");
+    else
+      call.not_negative(name.c_str(), numbers);
   }
-  prior_.n_components = static_cast<std::int64_t>(parameters_[0].shape(0));
+  for (std::size_t p = 0; p < names.size(); ++p) prior_.parameter[p] = parameters_[p].data();
+  prior_.n_components = static_cast<std::int64_t>(parameters_[0].size());
+  call.components(prior_.n_components);
+}
+
+void Prior::require_positive(const std::string& what) const {
+  // A flat prior has the rate 0, to which an exposure is added; it is 1 where none is given.
+  const bool exposed =
+      !exposure_ || std::find(exposure_->data(), exposure_->data() + exposure_->size(), 0.0) ==
+                        exposure_->data() + exposure_->size();
+  for (std::size_t p = 0; p < names_.size(); ++p) {
+    const std::vector<double>& numbers = parameters_[p];
+    const auto zero = std::find(numbers.begin(), numbers.end(), 0.0);
+    const bool may_be_zero = names_[p] == kShare || (names_[p] == kRate && exposed);
+    require_else(may_be_zero || zero == numbers.end(), [&] {
+      return what + " needs " + names_[p] + " of model " + key_ +
+             " above 0; found 0 at component " +
+             number(static_cast<std::size_t>(zero - numbers.begin()));
+    });
+  }
 }
 
 void Prior::take_tree(const std::optional<Vector<const std::int32_t>>& parent, bool wanted) {
@@ -86,23 +124,23 @@ void Prior::take_tree(const std::optional<Vector<const std::int32_t>>& parent, b
               number(parent->shape(0)));
   const char* problem = check_tree(parent->data(), K);
   require(*problem == '\0', problem);
-  for (const Numbers& numbers : parameters_)
-    require(std::all_of(numbers.data(), numbers.data() + K, [](double x) { return x > 0; }),
-            "the parameters of a tree must be positive");
+  require_positive("a tree");
   tree_.emplace(parent->data(), prior_.parameter[0], prior_.parameter[1], prior_.parameter[2], K);
   tree_view_ = tree_->view();
   prior_.tree = &tree_view_;
 }
 
 ScorePrior Prior::view(std::int64_t K, std::int64_t n_docs) const {
-  require(prior_.n_components == K, "the score prior must be of " + std::to_string(K) +
-                                        " components; it is of " +
-                                        std::to_string(prior_.n_components));
+  require_else(prior_.n_components == K, [&] {
+    return "the score prior must be of " + std::to_string(K) + " components; it is of " +
+           std::to_string(prior_.n_components);
+  });
   ScorePrior out = prior_;
   if (!exposure_) return out;
-  require(static_cast<std::int64_t>(exposure_->shape(0)) == n_docs,
-          "exposure must hold one number per document (" + std::to_string(n_docs) + "); got " +
-              number(exposure_->shape(0)));
+  require_else(static_cast<std::int64_t>(exposure_->shape(0)) == n_docs, [&] {
+    return "exposure must hold one number per document (" + std::to_string(n_docs) + "); got " +
+           number(exposure_->shape(0));
+  });
   out.exposure = exposure_->data();
   return out;
 }
@@ -111,10 +149,12 @@ ScorePrior Prior::linear(std::int64_t K, std::int64_t n_docs) const {
   require(predicts_linearly(prior_),
           "the score prior must have weights F (a + c) of components; that of model " + key_ +
               " has none");
+  require_positive("a draw");
   return view(K, n_docs);
 }
 
 void Prior::require_mode(const std::string& mode) const {
+  if (mode == "sample" || mode == "collapse") require_positive("a draw");
   if (is_compiled(key_, mode)) return;
   std::vector<std::string> modes;
   for (const Cell& cell : compiled())
@@ -136,6 +176,8 @@ void define_score_prior(nb::module_& m) {
           "weights",
           [](const Prior& self, std::int64_t n_docs) {
             const std::int64_t K = self.n_components();
+            Call("weights").require(n_docs >= 0 && n_docs < kMostDocuments,
+                                    "n_docs must be at least 0, and below 2^46", n_docs);
             const PreparedWeights weights(self.linear(K, n_docs), n_docs, K);
             const ScoreWeights from = weights.view();
             const auto copy = [&](const float* values) {

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "arrays.hpp"
+#include "checks.hpp"
 #include "dcomp/score_prior.hpp"
 
 namespace dcomp::bindings {
 
 // Which prior, its parameters by name, the documents' total exposure and the tree's parents where
-// it has them. Keeps the arrays alive; names and lengths are checked once, when it is made.
+// it has them. Names, lengths and numbers are checked once, when it is made.
 class Prior {
  public:
   using Numbers = Vector<const double>;
@@ -38,8 +38,12 @@ class Prior {
   void take(const Parameters& parameters, const std::vector<std::string>& names);
   void take_tree(const std::optional<Vector<const std::int32_t>>& parent, bool wanted);
 
+  // For what draws: without it a gamma has no shape, or no rate.
+  void require_positive(const std::string& what) const;
+
   std::string key_;
-  std::vector<Numbers> parameters_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<double>> parameters_;  // copies: who made it may change the arrays
   std::optional<Numbers> exposure_;
   std::optional<Tree> tree_;
   TreeView tree_view_;

@@ -36,16 +36,16 @@ class StructuredSampler : public TokenSampler {
                     const std::string& kind, Vector<const std::int32_t> leaf,
                     Vector<const std::int32_t> node, std::int64_t K, std::int64_t H,
                     std::optional<Vector<const std::int32_t>> parent, int n_parts)
-      : TokenSampler(corpus, block, n_blocks) {
-    require(leaf.shape(0) == node.shape(0), "pairs must have a leaf and a node each");
+      : TokenSampler("StructuredSampler", corpus, block, n_blocks) {
+    const Call call("StructuredSampler");
+    call.shape("node", node, {static_cast<std::int64_t>(leaf.shape(0))}, "pairs, as leaf");
     const RowKind rows = kind_of(kind);
-    require(!is_stick(rows) || parent.has_value(), "a tree needs parents");
-    require(!parent || static_cast<std::int64_t>(parent->shape(0)) == H,
-            "parents must hold a number per node");
+    call.require(!is_stick(rows) || parent.has_value(), "a tree needs parents");
+    call.shape("parent", parent, {H}, "nodes");
     const std::int32_t* parents = is_stick(rows) ? parent->data() : nullptr;
     const auto P = static_cast<std::int64_t>(leaf.shape(0));
     const char* problem = check_structure(leaf.data(), node.data(), P, K, H, parents);
-    require(*problem == '\0', problem);
+    call.require(*problem == '\0', problem);
     cut(n_parts);
     layout_ = std::make_unique<StructureLayout>(rows, leaf.data(), node.data(), P, K, H, parents);
     counts_ = std::make_unique<StructuredCounts>(*cells_, block.data(), n_blocks, *layout_);
@@ -53,8 +53,10 @@ class StructuredSampler : public TokenSampler {
 
   // Pairs drawn for every token: an even leaf, then one of its nodes evenly.
   void start(std::uint64_t seed, Vector<std::uint16_t> z) {
-    require_tokens(z.shape(0));
+    const Use use(*this, "start", Needs::nothing);
+    require_tokens("z", z);
     const StructureView& at = layout_->view();
+    const Released release;
     std::vector<std::int64_t> first(static_cast<std::size_t>(at.K + 1), 0);
     for (std::int64_t p = 0; p < layout_->n_pairs(); ++p)
       ++first[static_cast<std::size_t>(at.leaf[layout_->code(p)] + 1)];
@@ -66,50 +68,59 @@ class StructuredSampler : public TokenSampler {
   }
 
   void count(Vector<const std::uint16_t> z) {
-    require_tokens(z.shape(0));
-    for (std::int64_t t = 0; t < n_tokens(); ++t)
-      require(z.data()[t] < layout_->n_pairs(), "z must lie in [0, pairs)");
-    nb::gil_scoped_release release;
+    const Use use(*this, "count", Needs::nothing);
+    require_tokens("z", z);
+    use.within("z", z, 0, static_cast<std::uint16_t>(layout_->n_pairs() - 1), "in [0, pairs)");
+    const Released release;
+    Change change(*this);
     counts_->count(z.data());
+    change.done_anew();
   }
 
   // The whole corpus's counts in place of those of this part, until z is counted or others are
   // loaded: of features and nodes (n_features, H) and, where the corpus shares the rows, what these
   // know. Both must be of this part's assignment and those of all others.
   void load(Matrix<const std::int32_t> n, std::optional<Matrix<const std::int32_t>> S) {
+    const Use use(*this, "load", Needs::nothing);
     const StructureView& at = layout_->view();
     require_whole(n, at.H, counts_->block(), counts_->n_blocks(), nullptr);
     const bool shared = counts_->shares_rows();
-    require(!S || !is_per_document(at.kind),
-            "S must be None where every document has rows of its own");
+    use.require(!S || !is_per_document(at.kind),
+                "S must be None where every document has rows of its own");
     if (shared) require_rows(n, S);
-    nb::gil_scoped_release release;
+    const Released release;
+    Change change(*this);
     counts_->load(n.data(), shared ? S->data() : nullptr);
+    change.done();
   }
 
   // Gives back the memory of the features' counts, until they are loaded or z is counted. Sweeps
   // with Theta given do without.
-  void unload() { counts_->unload(); }
+  void unload() {
+    const Use use(*this, "unload", Needs::nothing);
+    counts_->unload();
+  }
 
   double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, Maybe pair, Maybe stop,
                Maybe go, std::uint64_t seed, std::uint32_t number, int n_threads,
                std::optional<Matrix<const float>> Theta) {
+    const Use use(*this, "sweep", Needs::counts);
+    const int threads = use.threads(n_threads);
     const StructureView& at = layout_->view();
     require_loaded(counts_->loaded() || Theta, "a sweep without Theta");
-    require_tokens(z.shape(0));
+    require_tokens("z", z);
     require_gamma(gamma);
     const ScorePrior leaves = prior.linear(at.K, cells_->n_docs());
-    if (is_stick(at.kind))
-      require(holds(stop, at.H) && holds(go, at.H), "stop and go must hold a number per node");
-    else
-      require(holds(pair, layout_->n_pairs()), "pair must hold a number per pair");
-    require(!Theta || (static_cast<std::int64_t>(Theta->shape(0)) == cells_->n_features() &&
-                       static_cast<std::int64_t>(Theta->shape(1)) == at.padded_nodes),
-            "Theta must be (n_features, padded nodes)");
-    require(
+    require_row_prior(use, pair, stop, go);
+    use.shape("Theta", Theta, {cells_->n_features(), at.padded_nodes},
+              "features, nodes padded to vectors");
+    if (Theta) use.not_negative("Theta", *Theta);
+    use.require(
         !Theta || !counts_->shares_rows(),
         "with Theta given every document is on its own, and the rows must be, too: fixed, or of "
         "each document; got rows that all documents share");
+    use.apart({span("z", z), span("gamma", gamma), span("pair", pair), span("stop", stop),
+               span("go", go), span("Theta", Theta)});
     const StructuredInput input{gamma.data(),
                                 leaves,
                                 pair ? pair->data() : nullptr,
@@ -118,9 +129,11 @@ class StructuredSampler : public TokenSampler {
                                 seed,
                                 number,
                                 Theta ? Theta->data() : nullptr};
-    nb::gil_scoped_release release;
-    const double words = structured_sweep(input, *counts_, std::max(n_threads, 1));
+    const Released release;
+    Change change(*this);
+    const double words = structured_sweep(input, *counts_, threads);
     counts_->read(z.data());
+    change.done();
     return words;
   }
 
@@ -128,12 +141,14 @@ class StructuredSampler : public TokenSampler {
   // of the rows: one row or one for each document, of pairs or nodes.
   void read(std::optional<Matrix<std::int32_t>> C, std::optional<Matrix<std::int32_t>> n,
             std::optional<Matrix<std::int32_t>> S) {
+    const Use use(*this, "read", Needs::counts);
     const StructureView& at = layout_->view();
-    require(is_or_none(C, cells_->n_docs(), at.K) && is_or_none(n, cells_->n_features(), at.H) &&
-                is_or_none(S, counts_->n_rows(), layout_->read_width()),
-            "C must be (n_docs, K), n (n_features, H), S (1 or n_docs, pairs or nodes)");
+    use.shape("C", C, {cells_->n_docs(), at.K}, "documents, leaves");
+    use.shape("n", n, {cells_->n_features(), at.H}, "features, nodes");
+    use.shape("S", S, {counts_->n_rows(), layout_->read_width()}, "1 or documents, pairs or nodes");
+    use.apart({span("C", C), span("n", n), span("S", S)});
     require_loaded(counts_->loaded() || !n, "reading n");
-    nb::gil_scoped_release release;
+    const Released release;
     if (C) copy(counts_->leaf_view(), C->data());
     if (n) copy(counts_->feature_view(), n->data());
     if (S) counts_->read_rows(S->data());
@@ -144,36 +159,44 @@ class StructuredSampler : public TokenSampler {
 
   // Adds E[Theta | z] to Theta.
   void add_loadings(Numbers gamma, Matrix<float> Theta, int n_threads) {
+    const Use use(*this, "add_loadings", Needs::counts);
+    const int threads = use.threads(n_threads);
     require_loaded(counts_->loaded(), "add_loadings");
     require_gamma(gamma);
-    require(is(Theta, cells_->n_features(), layout_->view().H), "Theta must be (n_features, H)");
-    nb::gil_scoped_release release;
-    add_structured_loadings(*counts_, gamma.data(), rows(Theta), std::max(n_threads, 1));
+    use.shape("Theta", Theta, {cells_->n_features(), layout_->view().H}, "features, nodes");
+    use.apart({span("Theta", Theta), span("gamma", gamma)});
+    const Released release;
+    add_structured_loadings(*counts_, gamma.data(), rows(Theta), threads);
   }
 
   // Adds the words of documents by node to out.
   void add_nodes(Matrix<float> out) {
-    require(is(out, cells_->n_docs(), layout_->view().H), "out must be (n_docs, H)");
-    nb::gil_scoped_release release;
+    const Use use(*this, "add_nodes", Needs::counts);
+    use.shape("out", out, {cells_->n_docs(), layout_->view().H}, "documents, nodes");
+    const Released release;
     counts_->add_nodes(out.data());
   }
 
   // Loadings and leaf scores integrated out; the rows are Python's.
   double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
+    const Use use(*this, "log_moments", Needs::counts);
+    const int threads = use.threads(n_threads);
     require_loaded(counts_->loaded(), "log_moments");
     require_gamma(gamma);
     const ScorePrior leaves = prior.linear(layout_->view().K, cells_->n_docs());
-    nb::gil_scoped_release release;
+    const Released release;
     return log_loading_moments(counts_->feature_view(), gamma.data(), counts_->block().data(),
-                               counts_->n_blocks(), std::max(n_threads, 1)) +
-           dcomp::log_score_moments(counts_->leaf_view(), leaves, nullptr, std::max(n_threads, 1));
+                               counts_->n_blocks(), threads) +
+           dcomp::log_score_moments(counts_->leaf_view(), leaves, nullptr, threads);
   }
 
   // The leaves' documents' part of it.
   double log_score_moments(const Prior& prior, int n_threads) {
+    const Use use(*this, "log_score_moments", Needs::counts);
+    const int threads = use.threads(n_threads);
     const ScorePrior leaves = prior.linear(layout_->view().K, cells_->n_docs());
-    nb::gil_scoped_release release;
-    return dcomp::log_score_moments(counts_->leaf_view(), leaves, nullptr, std::max(n_threads, 1));
+    const Released release;
+    return dcomp::log_score_moments(counts_->leaf_view(), leaves, nullptr, threads);
   }
 
  private:
@@ -182,11 +205,9 @@ class StructuredSampler : public TokenSampler {
                     const std::optional<Matrix<const std::int32_t>>& S) const {
     const StructureView& at = layout_->view();
     const std::int64_t width = layout_->read_width();
-    require(S && is(*S, 1, width),
-            "S must be (1, " + std::to_string(width) +
-                "), pairs or nodes, where all documents share the rows; got " +
-                (S ? "(" + std::to_string(S->shape(0)) + ", " + std::to_string(S->shape(1)) + ")"
-                   : std::string("None")));
+    const Call call("load");
+    call.require(S.has_value(), "S must be given where all documents share the rows; got None");
+    call.shape("S", *S, {1, width}, "one row of pairs or nodes, which all documents share");
     std::vector<std::int64_t> in_n(static_cast<std::size_t>(at.H), 0), in_S = in_n;
     for (std::int64_t j = 0; j < cells_->n_features(); ++j)
       for (std::int64_t h = 0; h < at.H; ++h)
@@ -204,16 +225,20 @@ class StructuredSampler : public TokenSampler {
                                     std::to_string(h) + " has " + std::to_string(in_n[h]) +
                                     " in n and " + std::to_string(in_S[h]) + " in S");
     const std::int64_t tokens = std::accumulate(in_S.begin(), in_S.end(), std::int64_t{0});
-    require(tokens <= std::numeric_limits<std::int32_t>::max(),
-            "the tokens that share rows must be fewer than 2^31; got " + std::to_string(tokens));
+    call.require(tokens <= std::numeric_limits<std::int32_t>::max(),
+                 "the tokens that share rows must be fewer than 2^31", tokens);
   }
-  static bool holds(const Maybe& values, std::int64_t size) {
-    return values && static_cast<std::int64_t>(values->shape(0)) == size;
-  }
-  template <class T>
-  static bool is(const Matrix<T>& m, std::int64_t n_rows, std::int64_t width) {
-    return static_cast<std::int64_t>(m.shape(0)) == n_rows &&
-           static_cast<std::int64_t>(m.shape(1)) == width;
+  void require_row_prior(const Call& call, const Maybe& pair, const Maybe& stop,
+                         const Maybe& go) const {
+    const StructureView& at = layout_->view();
+    const auto hold = [&](const char* name, const Maybe& numbers, std::int64_t n, const char* of) {
+      if (!numbers) call.fail(std::string(name) + " must be given for these rows; got None");
+      call.shape(name, *numbers, {n}, of);
+      call.positive(name, *numbers);
+    };
+    if (!is_stick(at.kind)) return hold("pair", pair, layout_->n_pairs(), "pairs");
+    hold("stop", stop, at.H, "nodes");
+    hold("go", go, at.H, "nodes");
   }
   static void copy(const CountView& counts, std::int32_t* out) {
     for (std::int64_t row = 0; row < counts.n_rows; ++row)

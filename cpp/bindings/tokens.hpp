@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,25 +12,12 @@
 
 #include "corpus.hpp"
 #include "dcomp/tokens.hpp"
+#include "stop.hpp"
 
 namespace dcomp::bindings {
 
 using Numbers = Vector<const double>;
 using Maybe = std::optional<Numbers>;
-
-// Whether an array, if there is one, has this shape.
-template <class T>
-bool is_or_none(const std::optional<Matrix<T>>& m, std::int64_t n_rows, std::int64_t width) {
-  return !m || (static_cast<std::int64_t>(m->shape(0)) == n_rows &&
-                static_cast<std::int64_t>(m->shape(1)) == width);
-}
-
-inline void require_blocks(const Vector<const std::int32_t>& block, std::int64_t J,
-                           std::int64_t n_blocks) {
-  require(static_cast<std::int64_t>(block.shape(0)) == J, "block must hold J numbers");
-  for (std::int64_t j = 0; j < J; ++j)
-    require(block.data()[j] >= 0 && block.data()[j] < n_blocks, "block must lie in [0, n_blocks)");
-}
 
 // An error unless the features' counts are there, which this needs.
 inline void require_loaded(bool loaded, const char* what) {
@@ -40,42 +28,89 @@ inline void require_loaded(bool loaded, const char* what) {
         "whole corpus, or count z");
 }
 
-// The tokens of a corpus; a sampler adds the counts of an assignment of them.
+// The tokens of a corpus; a sampler adds the counts of an assignment of them. Calls let go of the
+// GIL, so that two threads might meet in one sampler: the second is told.
 class TokenSampler {
  public:
   std::int64_t n_tokens() const { return cells_->n_tokens(); }
 
   void entries(Vector<std::int64_t> out) {
-    require_tokens(out.shape(0));
+    const Use use(*this, "entries", Needs::nothing);
+    require_tokens("entry", out);
+    const Released release;
     cells_->entries(W(), out.data());
   }
 
   void in_entry_order(Vector<const std::uint16_t> z, Vector<std::uint16_t> out) {
-    require_tokens(z.shape(0));
-    require_tokens(out.shape(0));
+    const Use use(*this, "in_entry_order", Needs::nothing);
+    require_tokens("z", z);
+    require_tokens("out", out);
+    use.apart({span("out", out), span("z", z)});
+    const Released release;
     cells_->in_entry_order(W(), z.data(), out.data());
   }
 
  protected:
-  TokenSampler(nb::object corpus, const Vector<const std::int32_t>& block, std::int64_t n_blocks)
-      : corpus_(corpus) {
-    require_blocks(block, W().n_features, n_blocks);
+  enum class Needs { nothing, counts };
+
+  // A call of a method, alone in the sampler for as long as it lives.
+  class Use : public Call {
+   public:
+    Use(TokenSampler& of, const char* method, Needs needs) : Call(method), of_(of) {
+      if (of.in_use_.exchange(true))
+        throw std::runtime_error(std::string(method) +
+                                 ": another thread is using this sampler; it serves one at a time");
+      if (needs == Needs::nothing || of.is_counted_) return;
+      of.in_use_ = false;
+      throw std::runtime_error(std::string(method) +
+                               ": there are no counts: z was never counted here, or a call that "
+                               "changes them was stopped; count z");
+    }
+    ~Use() { of_.in_use_ = false; }
+    Use(const Use&) = delete;
+
+   private:
+    TokenSampler& of_;
+  };
+
+  // A change of the counts, which are void unless it is done.
+  class Change {
+   public:
+    explicit Change(TokenSampler& of) : of_(of), was_counted_(of.is_counted_) {
+      of_.is_counted_ = false;
+    }
+    void done() { of_.is_counted_ = was_counted_; }
+    void done_anew() { of_.is_counted_ = true; }
+
+   private:
+    TokenSampler& of_;
+    bool was_counted_;
+  };
+
+  TokenSampler(const char* name, nb::object corpus, const Vector<const std::int32_t>& block,
+               std::int64_t n_blocks)
+      : corpus_(corpus), held_(held(corpus)) {
+    Call(name).blocks(block, W().n_features, n_blocks);
   }
   // Once all else is known to be in order: this takes a while.
   void cut(int n_parts) {
-    require(n_parts >= 1 && n_parts <= kMostParts, "n_parts must lie in [1, " +
-                                                       std::to_string(kMostParts) + "]; got " +
-                                                       std::to_string(n_parts));
-    cells_ = std::make_unique<TokenCells>(W(), n_parts);
+    if (n_parts < 1 || n_parts > kMostParts)
+      throw std::invalid_argument("n_parts must lie in [1, " + std::to_string(kMostParts) +
+                                  "]; got " + std::to_string(n_parts));
+    const CsrView& counts = W();
+    const Released release;
+    cells_ = std::make_unique<TokenCells>(counts, n_parts);
   }
 
-  const CsrView& W() const { return nb::cast<Corpus&>(corpus_).W(); }
-  void require_tokens(std::size_t size) const {
-    require(static_cast<std::int64_t>(size) == n_tokens(), "one number per token is needed");
+  const CsrView& W() const { return held_->W(); }
+  template <class Array>
+  void require_tokens(const char* name, const Array& array) const {
+    Call("a sampler").shape(name, array, {n_tokens()}, "tokens");
   }
   void require_gamma(const Numbers& gamma) const {
-    require(static_cast<std::int64_t>(gamma.shape(0)) == cells_->n_features(),
-            "gamma must hold J numbers");
+    const Call call("a sampler");
+    call.shape("gamma", gamma, {cells_->n_features()}, "features");
+    call.positive("gamma", gamma);
   }
 
   // Counts of features (n_features, width) that are to take the place of this part's own. `room`
@@ -84,11 +119,7 @@ class TokenSampler {
                      const std::vector<std::int32_t>& block, std::int64_t n_blocks,
                      const std::vector<std::int64_t>* room) const {
     const std::int64_t J = cells_->n_features();
-    require(static_cast<std::int64_t>(n.shape(0)) == J &&
-                static_cast<std::int64_t>(n.shape(1)) == width,
-            "n must be (n_features, " + std::to_string(width) + ") with " + std::to_string(J) +
-                " features; got (" + std::to_string(n.shape(0)) + ", " +
-                std::to_string(n.shape(1)) + ")");
+    Call("load").shape("n", n, {J, width}, "features and what each is counted by");
     const std::vector<std::int64_t> own = cells_->tokens_of_features();
     std::vector<std::int64_t> total(static_cast<std::size_t>(n_blocks * width), 0);
     for (std::int64_t j = 0; j < J; ++j) {
@@ -114,14 +145,25 @@ class TokenSampler {
             has("n must hold no more tokens than feature_totals, here ", (*room)[at]));
     }
     const std::int64_t most = total.empty() ? 0 : *std::max_element(total.begin(), total.end());
-    require(most <= std::numeric_limits<std::int32_t>::max(),
-            "the tokens of a component in n must be fewer than 2^31; got " + std::to_string(most));
+    Call("load").require(most <= std::numeric_limits<std::int32_t>::max(),
+                         "the tokens of a component in n must be fewer than 2^31", most);
   }
 
   std::unique_ptr<TokenCells> cells_;
 
  private:
-  nb::object corpus_;
+  static const Corpus* held(const nb::object& corpus) {
+    try {
+      return nb::cast<const Corpus*>(corpus, false);
+    } catch (const nb::cast_error&) {
+      throw nb::type_error("corpus must be a Corpus");
+    }
+  }
+
+  nb::object corpus_;  // kept alive for
+  const Corpus* held_;
+  std::atomic<bool> in_use_{false};
+  bool is_counted_ = false;
 };
 
 // The part of a sampler's Python class that is TokenSampler's.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "dcomp/dispatch.hpp"
 #include "dcomp/parallel.hpp"
@@ -223,6 +225,12 @@ double collapse_sweep(const CollapseInput& input, CollapsedCounts& counts, std::
   return words;
 }
 
+void tell_missing_token(std::int64_t feature, std::int64_t component) {
+  throw std::invalid_argument("load: n must count every token of the assignment; feature " +
+                              std::to_string(feature) + " has more in component " +
+                              std::to_string(component) + " than n");
+}
+
 void start_assignment(std::uint64_t seed, const CsrView& W, const TokenCells& cells, std::int64_t K,
                       std::uint16_t* z) {
   start_tokens(seed, W, cells, z,
@@ -246,6 +254,7 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
         for (std::int64_t i = task * kRowsPerTask;
              i < std::min((task + 1) * kRowsPerTask, W.n_docs); ++i) {
           const float* own = scores.row(i);
+          stop_point(W.size(i) * scores.width);
           const float top = *std::max_element(own, own + scores.width);
           active.clear();
           for (std::int64_t k = 0; k < scores.width; ++k)

@@ -96,15 +96,20 @@ void CorpusIndex::add_slab(const CsrView& W, std::int64_t first_doc, std::int64_
   max_slab_entries_ = std::max(max_slab_entries_, end - begin);
 }
 
-const char* check(const CsrView& W) {
-  if (W.indptr[0] != 0) return "indptr must start at 0";
+std::string check(const CsrView& W) {
+  const auto wrong = [](const char* rule, const auto& found, const char* place, std::int64_t at) {
+    return rule + ("; found " + std::to_string(found)) + " at " + place + std::to_string(at);
+  };
+  if (W.indptr[0] != 0) return wrong("indptr must start at 0", W.indptr[0], "", 0);
   for (std::int64_t i = 0; i < W.n_docs; ++i)
-    if (W.indptr[i + 1] < W.indptr[i]) return "indptr must not decrease";
+    if (W.indptr[i + 1] < W.indptr[i])
+      return wrong("indptr must not decrease", W.indptr[i + 1], "document ", i);
   for (std::int64_t p = 0; p < W.indptr[W.n_docs]; ++p) {
     if (W.indices[p] < 0 || W.indices[p] >= W.n_features)
-      return "indices must lie in [0, n_features)";
+      return wrong("indices must lie in [0, n_features)", W.indices[p], "entry ", p);
     if (W.weight == nullptr ? W.data[p] <= 0 : !(W.weight[p] > 0 && W.weight[p] <= kLargest))
-      return "stored counts must be positive, and at most 2^31 - 1";
+      return wrong("stored counts must be positive, and at most 2^31 - 1",
+                   W.weight == nullptr ? W.data[p] : W.weight[p], "entry ", p);
   }
   return "";
 }

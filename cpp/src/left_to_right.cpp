@@ -55,7 +55,7 @@ std::int64_t words_in_order(const LeftToRightPass& pass, std::int64_t i, std::in
       total += first[k] * theta[k];
       top = std::max(top, first[k] * theta[k]);
     }
-    entries.emplace_back(-top / total, p);
+    entries.emplace_back(total > 0 ? -top / total : 0.0F, p);
   }
   std::sort(entries.begin(), entries.end());
   std::int64_t length = 0;

@@ -163,9 +163,13 @@ class Document {
     for (std::int64_t k = 0; k < K_; ++k)
       l[at(k)] = (alpha_[k] + words / static_cast<double>(K_)) / b_[k];
     rates(l, y);
-    for (int step = 0; step < kExpectations; ++step) expect(l, y);
+    for (int step = 0; step < kExpectations; ++step) {
+      stop_point(n_ * K_);
+      expect(l, y);
+    }
     double now = height(l, y);
     for (int step = 0; step < kNewtonSteps; ++step) {
+      stop_point();
       curve(l, y, g);
       // In units of l itself: the curvature of components of 1e-200 and of 1e6 words side by side.
       Numbers A(at(K_ * K_)), move(at(K_));
@@ -225,6 +229,7 @@ class Walk {
   }
 
   void sweep(Stream& rng) {
+    stop_point();
     draw_given_words(rng);
     if (of_.n() > 0 && of_.active().size() > 0) {
       of_.rates(l_, y_);
@@ -289,6 +294,7 @@ class Walk {
 
   // What the words add to the log density by t along a line.
   double words(const Line& line, double t) const {
+    stop_point(16 * of_.n());  // logarithms
     double sum = 0;
     for (std::int64_t j = 0; j < of_.n(); ++j) {
       const double ratio = t * line.v[at(j)] / y_[at(j)];

@@ -83,6 +83,7 @@ void start_counts(const CsrView& W, std::int64_t K, std::uint64_t seed, std::int
     Stream rng(seed, Purpose::start, 1, static_cast<std::uint64_t>(W.first + i));
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e) {
       std::int32_t left = W.data[e];
+      stop_point(16 * K);  // draws
       for (std::int64_t k = 0; k < K && left > 0; ++k) {
         // Given the components before it, a component's share is even among those that are left.
         const std::int32_t own = draw_binomial(rng, left, 1.0 / static_cast<double>(K - k));

@@ -164,8 +164,8 @@ std::int64_t padded(std::int64_t K) { return padded_width<float>(K); }
 const char* check_structure(const std::int32_t* leaf, const std::int32_t* node,
                             std::int64_t n_pairs, std::int64_t K, std::int64_t H,
                             const std::int32_t* parent) {
-  if (K < 1 || H < K || n_pairs < 1 || n_pairs > 65535)
-    return "a structure needs 1 <= K <= H, and from 1 to 65535 pairs";
+  if (K < 1 || H < K || H > 65535 || n_pairs < 1 || n_pairs > 65535)
+    return "a structure needs 1 <= K <= H <= 65535, and from 1 to 65535 pairs";
   for (std::int64_t p = 0; p < n_pairs; ++p) {
     if (leaf[p] < 0 || leaf[p] >= K || node[p] < 0 || node[p] >= H)
       return "pairs must be of leaves in [0, K) and nodes in [0, H)";
@@ -175,6 +175,7 @@ const char* check_structure(const std::int32_t* leaf, const std::int32_t* node,
   }
   if (leaf[n_pairs - 1] != K - 1) return "every leaf needs a pair";
   if (parent == nullptr) return "";
+  std::vector<bool> is_above(static_cast<std::size_t>(H), false);
   std::vector<std::int32_t> path;
   std::int64_t p = 0;
   for (std::int64_t c = 0; c < K; ++c) {
@@ -183,12 +184,15 @@ const char* check_structure(const std::int32_t* leaf, const std::int32_t* node,
       if (h >= H || (h < K && h != c) || static_cast<std::int64_t>(path.size()) > H)
         return "parents must be internal nodes in [K, H), and lead to the top";
       path.push_back(h);
+      is_above[static_cast<std::size_t>(h)] = true;
     }
     std::sort(path.begin(), path.end());
     for (const std::int32_t h : path)
       if (p >= n_pairs || leaf[p] != c || node[p++] != h)
         return "the pairs of a tree must be the paths of its leaves";
   }
+  if (std::find(is_above.begin(), is_above.end(), false) != is_above.end())
+    return "every node of a tree must have a leaf below it";
   return p == n_pairs ? "" : "the pairs of a tree must be the paths of its leaves";
 }
 
@@ -407,9 +411,11 @@ double sweep_documents(const StructuredInput& input, StructuredCounts& counts, i
       cells.n_docs(), kDocumentsPerTask, n_threads,
       [&](std::int64_t first, std::int64_t last, int worker) {
         double sum = 0;
-        for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t i = first; i < last; ++i) {
+          stop_point();
           sum += walks[static_cast<std::size_t>(worker)].walk(
               i, Stream(input.seed, Purpose::given_loadings, input.sweep, cells.document_unit(i)));
+        }
         return sum;
       });
 }

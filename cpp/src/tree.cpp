@@ -4,12 +4,17 @@ namespace dcomp {
 
 const char* check_tree(const std::int32_t* parent, std::int64_t K) {
   if (K < 1 || parent[0] != -1) return "node 0 must be the root of the tree, with parent -1";
+  // The way up from each node to one that is known to lie below node 0.
+  std::vector<bool> is_below(static_cast<std::size_t>(K), false);
+  is_below[0] = true;
   for (std::int64_t k = 1; k < K; ++k) {
     std::int64_t node = k;
-    for (std::int64_t steps = 0; node != 0; ++steps) {
+    for (std::int64_t steps = 0; !is_below[static_cast<std::size_t>(node)]; ++steps) {
       node = parent[node];
       if (node < 0 || node >= K || steps > K) return "every node of the tree must lie below node 0";
     }
+    for (node = k; !is_below[static_cast<std::size_t>(node)]; node = parent[node])
+      is_below[static_cast<std::size_t>(node)] = true;
   }
   return "";
 }

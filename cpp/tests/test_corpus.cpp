@@ -1,6 +1,6 @@
 // The index by feature against one built by sorting, and the check of CSR arrays.
 #include <algorithm>
-#include <cstring>
+#include <string>
 #include <limits>
 #include <tuple>
 
@@ -60,9 +60,9 @@ OwnedCounts sound() {
   return W;
 }
 
-bool is_sound(const OwnedCounts& W) { return *check(W.view()) == '\0'; }
+bool is_sound(const OwnedCounts& W) { return check(W.view()).empty(); }
 bool complains(const OwnedCounts& W, const char* of) {
-  return std::strstr(check(W.view()), of) != nullptr;
+  return check(W.view()).find(of) != std::string::npos;
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ def of_module() -> dict[str, Any]:
         for member, value in vars(thing).items():
             if isinstance(value, property):
                 found[f"{name}.{member}"] = None
-            elif member == "__init__" or not member.startswith("__"):
+            elif member in ("__init__", "__enter__", "__exit__") or member[0] != "_":
                 found[f"{name}.{member}"] = signature(value)
     return found
 

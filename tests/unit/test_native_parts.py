@@ -420,8 +420,8 @@ def wrong_loads(table):
     n[:, 0] = totals
     huge = changed(n, (slice(None), 0), 2**30)
     return [
-        (dense, n[:-1], r"n must be \(n_features, 3\) with 12 features; got \(11, 3\)"),
-        (dense, n[:, :2].copy(), r"n must be \(n_features, 3\) with 12 features; got \(12, 2\)"),
+        (dense, n[:-1], r"n must have the shape \(12, 3\), .*; got \(11, 3\)"),
+        (dense, n[:, :2].copy(), r"n must have the shape \(12, 3\), .*; got \(12, 2\)"),
         (dense, changed(n, (4, 1), -1), "no negative numbers; feature 4 has -1"),
         (
             dense,
@@ -446,6 +446,7 @@ def test_counts_that_cannot_be_the_whole_are_told(table, case):
 
 def test_dense_counts_have_room_for_any_number(table):
     sampler = flat(parts_of(table)[0])
+    started(sampler)
     n = np.zeros((J, K), np.int32)
     n[:, 0] = tokens_of(table)
     sampler.load(n)
@@ -455,9 +456,9 @@ def test_dense_counts_have_room_for_any_number(table):
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("shared", lambda S: None, r"S must be \(1, 4\), .* share the rows; got None"),
-        ("shared", lambda S: S[:, :3].copy(), r"S must be \(1, 4\), .*; got \(1, 3\)"),
-        ("phi", lambda S: np.repeat(S, 2, axis=0), r"S must be \(1, 3\), .*; got \(2, 3\)"),
+        ("shared", lambda S: None, "S must be given where all documents share the rows; got None"),
+        ("shared", lambda S: S[:, :3].copy(), r"S must have the shape \(1, 4\), .*; got \(1, 3\)"),
+        ("phi", lambda S: np.repeat(S, 2, axis=0), r"the shape \(1, 3\), .*; got \(2, 3\)"),
         ("phi", lambda S: changed(S, (0, 1), -1), "S must hold no negative numbers; got -1"),
         ("shared", lambda S: S + 1, "S must be of the tokens that n counts; node 0 has"),
         ("phi", lambda S: S[:, ::-1].copy(), "S must be of the tokens that n counts; node 0 has"),
@@ -506,7 +507,7 @@ def test_numbers_of_documents_are_checked(table):
 def test_what_a_part_is_made_with_is_checked(table):
     part, totals = parts_of(table)[0], tokens_of(table)
     own = tokens_of(table[: CUTS[1]])
-    with pytest.raises(ValueError, match="feature_totals must hold J numbers"):
+    with pytest.raises(ValueError, match=r"feature_totals must have the shape \(12\), .*got \(11"):
         flat(part, totals=totals[:-1])
     with pytest.raises(ValueError, match=f"feature 3 has {own[3]} in this part; got {own[3] - 1}"):
         flat(part, totals=changed(totals, 3, own[3] - 1))
@@ -517,9 +518,11 @@ def test_what_a_part_is_made_with_is_checked(table):
 
 def test_what_is_read_is_checked(table):
     corpus = corpus_of(table)
-    with pytest.raises(ValueError, match=r"c must be \(n_docs, K\) and n \(n_features, K\)"):
-        flat(corpus).read(None, np.empty((J, K + 1), np.int32))
-    with pytest.raises(ValueError, match=r"C must be \(n_docs, K\), n \(n_features, H\), S"):
-        pairs(corpus, "phi").read(None, None, np.empty((1, 4), np.int32))
-    with pytest.raises(ValueError, match=r"Theta must be \(n_features, K\) and c_sum"):
-        flat(corpus).record(GAMMA, None, np.zeros((N + 1, K), np.float32), None, 1)
+    dense, phi = flat(corpus), pairs(corpus, "phi")
+    started(dense), started(phi)
+    with pytest.raises(ValueError, match=r"n must have the shape \(12, 3\), .*; got \(12, 4\)"):
+        dense.read(None, np.empty((J, K + 1), np.int32))
+    with pytest.raises(ValueError, match=r"S must have the shape \(1, 3\), .*; got \(1, 4\)"):
+        phi.read(None, None, np.empty((1, 4), np.int32))
+    with pytest.raises(ValueError, match=r"c_sum must have the shape \(30, 3\), .*; got \(31, 3"):
+        dense.record(GAMMA, None, np.zeros((N + 1, K), np.float32), None, 1)

@@ -20,7 +20,8 @@ COUNTS = np.array([[1, 0], [2, 3], [0, 0]], np.int32)
 
 
 def make(key, *names, **more):
-    return _core.ScorePrior(key, dict.fromkeys(names, TWO), **more)
+    numbers = {name: TWO / 2 if name == "rho" else TWO for name in names}  # rho is a probability
+    return _core.ScorePrior(key, numbers, **more)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,13 @@ def test_every_prior_makes_its_own(scores, key):
             lambda: _core.ScorePrior(
                 "TM", dict.fromkeys(["a1", "a2", "b"], -TWO), None, ROOT_AND_LEAF
             ),
-            "the parameters of a tree must be positive",
+            "a1 must be 0 or more, and finite; found -0.5",
+        ),
+        (
+            lambda: _core.ScorePrior(
+                "TM", dict.fromkeys(["a1", "a2", "b"], 0 * TWO), None, ROOT_AND_LEAF
+            ),
+            "a tree needs a1 of model TM above 0; found 0 at component 0",
         ),
         (lambda: make("DM", "alpha", mode="guess"), "must be 'expect' or 'maximise'; got 'guess'"),
         (
@@ -132,6 +139,7 @@ def test_kernels_say_what_they_cannot_do_with_a_prior():
             np.empty(1), 1, 0.0, 1,
         )  # fmt: skip
     sampler = _core.CollapsedSampler(corpus, np.zeros(1, np.int32), 1, tree, 1, False)
+    sampler.count(np.zeros(sampler.n_tokens, np.uint16))
     with pytest.raises(ValueError, match="must be like the one that the sampler was made for"):
         sampler.log_moments(np.ones(1), make("DM", "alpha"), 1)
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dcomp/matrix.hpp"
@@ -84,6 +85,6 @@ class CorpusIndex {
 };
 
 // Empty when W is sound, else what is wrong and where.
-const char* check(const CsrView& W);
+std::string check(const CsrView& W);
 
 }  // namespace dcomp

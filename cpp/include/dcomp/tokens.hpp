@@ -12,6 +12,7 @@
 
 #include "dcomp/counts.hpp"
 #include "dcomp/rng.hpp"
+#include "dcomp/stop_point.hpp"
 
 namespace dcomp {
 
@@ -108,6 +109,7 @@ void start_tokens(std::uint64_t seed, const CsrView& W, const TokenCells& cells,
   std::vector<std::uint16_t> by_entry(static_cast<std::size_t>(cells.n_tokens()));
   auto next = by_entry.begin();
   for (std::int64_t i = 0; i < W.n_docs; ++i) {
+    stop_point(64 * W.size(i));
     Stream rng(seed, Purpose::start, 0, static_cast<std::uint64_t>(W.first + i));
     for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e)
       for (std::int32_t w = 0; w < W.data[e]; ++w) *next++ = choose(rng);

@@ -27,6 +27,8 @@ from dcomp.inference.least_squares import (
 from dcomp.inference.losses import half_squares, kullback_leibler
 from dcomp.inference.run import Callback
 from dcomp.models import Observations
+from dcomp.models.arrays import component_count
+from dcomp.models.memory import require_memory
 from dcomp.result import TopFeatures, Trace
 from dcomp.result.fitting import chain_seeds
 
@@ -342,7 +344,9 @@ class NMF(DCA):
                 "of which n_chains= runs several from different starts"
             )
         table = self._table(X, reset=True)
-        K = validation.whole_number("n_components", self.n_components, 1)
+        K = component_count(validation.whole_number("n_components", self.n_components, 1))
+        n_docs, n_features = table.shape
+        require_memory(n_docs, n_features, K)
         n_chains = validation.whole_number("n_chains", self.n_chains, 1)
         earlier = getattr(self, "_factors", None) if self.warm_start else None
         start = None if earlier is None else earlier.Z

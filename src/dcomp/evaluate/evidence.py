@@ -24,6 +24,7 @@ from dcomp.inference.room import require_room, require_whole
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
+from dcomp.models.memory import require_bytes
 from dcomp.models.totals import log_totals
 from dcomp.recipe import Recipe
 from dcomp.recipe.recipe import require_plain
@@ -136,6 +137,7 @@ def evidence(
     observed = Observations.build(counts, exposure)
     require_whole(counts, "evidence", "completion takes fractional counts")
     require_room(observed, "evidence", instead="completion takes counts of any size")
+    _require_memory(counts, chosen.n_components, n_chains, workers.n_threads)
     chosen, notes = _learned(chosen, counts, exposure, seed, workers)
     chains = Chains(chosen, observed, n_chains, seed, workers)
     estimate = _annealed if method == "annealed" else _harmonic
@@ -164,6 +166,13 @@ def _learned(
         "the evidence takes them as known, which favours models that learn more of them"
     )
     return fitted.model, (note,)
+
+
+def _require_memory(counts: Counts, K: int, n_chains: int, n_threads: int) -> None:
+    """Chains that run side by side have counts of their own, and every chain an assignment."""
+    tables = min(n_chains, n_threads) * (counts.n_docs + counts.n_features) * K
+    what = f"the evidence of {counts.n_docs:,} documents, {counts.n_features:,} features and "
+    require_bytes(4 * tables + 2 * n_chains * counts.n_tokens, f"{what}{K:,} components")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
 
+from dcomp import _core
 from dcomp.errors import InvalidParameter
 from dcomp.executors.base import After, Before, Executor, Part, Shared, Stats, Task, pairwise_sum
 
@@ -110,8 +111,8 @@ def is_of_this_process(executor: Executor) -> bool:
 
 @dataclass(frozen=True)
 class SideBySide(LocalExecutor):
-    """Threads of this process, each with a part of its own. An interrupt lets those that are under
-    way come to their end."""
+    """Threads of this process, each with a part of its own. An interrupt stops those that are under
+    way at their next look around, which native calls have several times a second."""
 
     def map_reduce(
         self,
@@ -122,10 +123,11 @@ class SideBySide(LocalExecutor):
         on_part: Callable[[], None] | None = None,
     ) -> tuple[list[After], Stats]:
         """What the task leaves in each part, and the sum of its statistics over the parts."""
-        lock = Lock()
+        lock, stop = Lock(), _core.Stop()
 
         def one(part: Part, local: Before) -> tuple[After, Stats]:
-            left = task(part, local, shared, 1)
+            with stop:
+                left = task(part, local, shared, 1)
             if on_part is not None:
                 with lock:
                     on_part()
@@ -136,6 +138,7 @@ class SideBySide(LocalExecutor):
             try:
                 done = [ready.result() for ready in work]
             except BaseException:
+                stop.request()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
         return [left for left, _ in done], pairwise_sum(stats for _, stats in done)

@@ -16,6 +16,7 @@ from dcomp.inference.state import State
 from dcomp.inference.stopping import Rule, change_of, recent_gain
 from dcomp.inference.tries import begin
 from dcomp.models import Model, Observations
+from dcomp.models.memory import require_memory
 
 Callback = Callable[[Info], bool | None]
 
@@ -54,6 +55,7 @@ def run(
     """
     if max_iter < 1:
         raise InvalidParameter(f"max_iter must be at least 1; got {max_iter}")
+    require_memory(observed.counts.n_docs, observed.counts.n_features, model.n_components)
     rule = stopping or Rule()
     ascent = Ascent(algorithm, rule) if algorithm.is_plain else None
     way: Any = ascent or algorithm

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dcomp.errors import InvalidParameter
 
 FloatArray = npt.NDArray[np.float64]
+MOST_COMPONENTS = 65_535
 _OWN_PAGES = 1 << 18  # bytes; a process may have some 60,000 maps, too few for small arrays
 
 SMALLEST, LARGEST = 1e-18, 1e12  # numbers of a prior
@@ -61,10 +62,27 @@ def in_range(name: str, array: FloatArray) -> FloatArray:
     return array
 
 
+def component_count(n_components: int) -> int:
+    """The same number; an error where it is more than the kernels can tell apart.
+
+    >>> component_count(70_000)
+    Traceback (most recent call last):
+    dcomp.errors.InvalidParameter: the number of components must be at most 65,535, because every \
+token's component is kept in 16 bits; got 70,000
+    """
+    if n_components > MOST_COMPONENTS:
+        raise InvalidParameter(
+            f"the number of components must be at most {MOST_COMPONENTS:,}, because every token's "
+            f"component is kept in 16 bits; got {n_components:,}"
+        )
+    return n_components
+
+
 def component_vector(
     name: str, value: npt.ArrayLike, n_components: int, *, zero: bool = False
 ) -> FloatArray:
     """`value` as a locked vector of length K; a single number is repeated."""
+    component_count(n_components)
     array = in_range(name, positive_array(name, value, zero=zero))
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_components):
         raise InvalidParameter(

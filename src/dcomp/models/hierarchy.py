@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import read_only
+from dcomp.models.arrays import component_count, read_only
 from dcomp.models.options import Request
 from dcomp.printable import printable
 
@@ -58,6 +58,7 @@ class Tree:
                 )
         parents, level = [-1], [0]
         for _ in range(depth - 1):
+            component_count(len(parents) + len(level) * int(branching))  # before they are listed
             below = range(len(parents), len(parents) + len(level) * branching)
             parents += [node for node in level for _ in range(branching)]
             level = list(below)
@@ -70,7 +71,8 @@ class Tree:
         >>> Tree.complete(57) == Tree.regular(7, 3), Tree.complete(5, 2).parents
         (True, (-1, 0, 0, 1, 1))
         """
-        return cls.from_parents([-1, *((k - 1) // branching for k in range(1, n_nodes))])
+        last = component_count(n_nodes)
+        return cls.from_parents([-1, *((k - 1) // branching for k in range(1, last))])
 
     @classmethod
     def from_parents(
@@ -83,6 +85,7 @@ class Tree:
         >>> Tree.from_parents([None, 0, 0, 2]).names
         ('root', '1', '2', '2.1')
         """
+        component_count(len(parents))
         above = tuple(-1 if p is None else _whole(p, k) for k, p in enumerate(parents))
         _check(above, tuple(map(str, range(len(above)))))
         return cls(above, _places(above) if names is None else tuple(map(str, names)))

@@ -17,8 +17,15 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, equal_fields, read_only, stored_vector
+from dcomp.models.arrays import (
+    FloatArray,
+    component_count,
+    equal_fields,
+    read_only,
+    stored_vector,
+)
 from dcomp.models.loadings import DirichletLoadings
+from dcomp.models.memory import require_bytes
 from dcomp.models.multinomial import MultinomialModel
 from dcomp.models.options import Option, Request, is_word
 from dcomp.models.prior import Capabilities, Parameter, Slots, learned_names
@@ -117,7 +124,9 @@ class LogisticNormalScores:
     ) -> LogisticNormalScores:
         """μ0 a number or K numbers; Σ0 a variance, K variances or a matrix; both are centred. Where
         learned, they are the start of the learning."""
-        K = n_components
+        K = component_count(n_components)
+        # As it is, factored and inverted.
+        require_bytes(4 * 8 * K * K, f"the covariance of {K:,} components")
         mean = np.array(mu0, dtype=np.float64)
         if mean.shape not in ((), (K,)) or not np.all(np.isfinite(mean)):
             raise InvalidParameter(

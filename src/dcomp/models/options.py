@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
-from dcomp.models.arrays import LARGEST, SMALLEST, component_vector
+from dcomp.models.arrays import LARGEST, SMALLEST, component_count, component_vector
 from dcomp.models.learning import Learning
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 
@@ -192,7 +192,7 @@ class Request:
 
     def components(self, default: int = N_COMPONENTS) -> int:
         """K."""
-        return whole_number("n_components", self.get("n_components", default), 1)
+        return component_count(whole_number("n_components", self.get("n_components", default), 1))
 
     def alpha(self, n_components: int) -> tuple[Any, Learning]:
         """α, and whether it is learned: "auto" and "shared" are 1/K to begin with, as "total-one"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import equal_fields, read_only
+from dcomp.models.arrays import component_count, equal_fields, read_only
 from dcomp.models.hierarchy import IntArray, Tree, typed_tree
 from dcomp.printable import printable
 
@@ -326,6 +326,7 @@ def _branches(
 
 def _checked_parents(parents: Sequence[int | None]) -> list[int]:
     """Parents as numbers, −1 at the top; an error names the node that breaks the tree."""
+    component_count(len(parents))
     above: list[int] = []
     for node, parent in enumerate(parents):
         if parent is not None and (

@@ -43,7 +43,7 @@ def test_the_step_against_numpy(dtype, shape):
 
 def test_points_of_other_shapes_are_refused():
     x = np.ones((2, 2))
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="each of the points must have the shape"):
         squares((x, x, np.ones((2, 3))), 1)
 
 

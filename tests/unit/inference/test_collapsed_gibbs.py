@@ -100,7 +100,7 @@ def test_large_corpora_are_labelled_approximate(corpus, planted):
 
 
 def test_too_many_components_for_the_tokens_type(planted):
-    with pytest.raises(ValueError, match="K must be below 65536"):
+    with pytest.raises(ValueError, match="components must be at most 65,535"):
         dcomp.LDA(70_000, algorithm="collapsed-gibbs", verbose=0).fit(planted[0])
 
 

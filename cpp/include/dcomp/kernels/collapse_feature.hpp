@@ -119,6 +119,7 @@ class FeatureSide {
   [[gnu::always_inline]] void begin_run() {
     const CollapsePass& pass = cell_.pass;
     const std::int64_t j = next_run_->feature, g = pass.block[j];
+    stop_point((next_run_->end - next_run_->begin) * pass.padded);
     t_ = next_run_->begin;
     end_ = next_run_->end;
     n_ = pass.n + j * pass.padded;

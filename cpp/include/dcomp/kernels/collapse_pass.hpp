@@ -52,4 +52,9 @@ struct CollapseCell {
   double log_words = 0;  // sum of log p(word | the rest), less what `plain` leaves to the caller
 };
 
+// An error: the counts of features that were loaded lack a token of the assignment. A list has no
+// place for what it does not count, so that this must be seen token by token. Not inline, as
+// stop_point is not.
+[[noreturn]] void tell_missing_token(std::int64_t feature, std::int64_t component);
+
 }  // namespace dcomp

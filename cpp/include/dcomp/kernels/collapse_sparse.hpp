@@ -13,6 +13,9 @@
 
 namespace dcomp::DCOMP_ISA {
 
+// Numbers that the lists of a token have, about: of little use but to stop points.
+inline constexpr std::int64_t kPerToken = 256;
+
 // base[index[q]] in lane q. Single loads: the gather instruction is slower where we measured.
 [[gnu::always_inline]] inline Narrow::Floats gather(const float* base, const std::uint16_t* index) {
   Narrow::Floats out;
@@ -230,7 +233,10 @@ class SparseWalk {
     document_ = pass.document[t_];
     old_ = pass.z[t_];
     --total_[old_];
-    --feature_.count[feature_.place[old_]];
+    const std::uint16_t place = feature_.place[old_];
+    if (place == FeatureComponents::kNone || feature_.count[place] <= 0) [[unlikely]]
+      tell_missing_token(next_run_[-1].feature, old_);
+    --feature_.count[place];
     psi_old_ = refreshed(old_);
     psi_[old_] = 0;
     if (t_ + kAhead < last_token_) {
@@ -281,6 +287,7 @@ class SparseWalk {
     const std::int64_t j = next_run_->feature;
     t_ = next_run_->begin;
     end_ = next_run_->end;
+    stop_point((end_ - t_) * kPerToken);
     ++next_run_;
     if (cell_.pass.block[j] != block_) begin_block(cell_.pass.block[j]);
     gamma_ = cell_.pass.gamma[j];

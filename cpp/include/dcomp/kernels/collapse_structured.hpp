@@ -74,6 +74,8 @@ class StructuredWalk {
 
   void walk() {
     for (const TokenCells::Run* run = cell_.first; run != cell_.last; ++run) {
+      // Documents on their own have short runs, and their stop points outside.
+      if (pass_.Theta == nullptr) stop_point((run->end - run->begin) * at_.padded_nodes);
       begin_run(*run);
       for (std::int64_t t = run->begin; t < run->end; ++t) {
         if (t + kAhead < cell_.last[-1].end) fetch(t + kAhead);
@@ -304,7 +306,7 @@ class StructuredWalk {
   // Where rounding led a draw to a place of no weight: the last that has some.
   [[gnu::noinline]] std::int64_t place_of_weight(std::int64_t length) const {
     std::int64_t place = length - 1;
-    while (!has_weight(place, length)) --place;
+    while (place > 0 && !has_weight(place, length)) --place;
     return place;
   }
 

@@ -139,6 +139,10 @@ inline double still(const DocumentPass<T>& pass, double length) {
   return change < finest ? (finest < share ? finest : share) : change;
 }
 
+// Numbers of a document, entries by components, from which on its updates are stop points: below,
+// the task that it is in is soon over.
+inline constexpr std::int64_t kLongDocument = std::int64_t{1} << 13;
+
 // Updates a document until it settles or its number of updates is used up; returns the last one.
 // One that starts cold jumps ahead.
 template <class ScoresOf, class Number, class T>
@@ -153,6 +157,7 @@ inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& s
   for (int inner = 1;; ++inner) {
     if (starts_cold)
       for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
+    if (n * padded > kLongDocument) stop_point(n * padded);
     const Update update = update_by_rows(pass, scores, feature, w, n, inner == 1 ? n_ahead : 0, s);
     sums.inner += 1;
     if (inner >= pass.max_inner || update.change <= enough) return update;
@@ -175,6 +180,7 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
   const double enough = still(pass, length);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
+    if (n * padded > kLongDocument) stop_point(n * padded);
     for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const Update update = update_by_columns(scores, columns, w, n, n_chosen, s);
     sums.inner += 1;
@@ -220,6 +226,7 @@ inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf&
   const double enough = still(pass, length);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
+    if (at.n * padded > kLongDocument) stop_point(at.n * padded);
     if (starts_cold)
       for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const double top = scores.weights(s);

@@ -91,6 +91,7 @@ inline void descend(const FactorPass<T>& pass, const std::int32_t* index, std::i
   const std::int64_t group = fit < n_active ? fit : n_active;
   const double least = kShareFloor<T> * total;
   for (int round = 0; round < pass.max_rounds; ++round) {
+    stop_point(n * n_active);
     double change = 0;
     for (std::int64_t first = 0; first < n_active; first += group) {
       const std::int64_t count = first + group < n_active ? group : n_active - first;

@@ -128,6 +128,7 @@ inline LaplacePoint climb(const LaplacePass<T>& pass, const LaplaceWords<Number>
   LaplacePoint here = evaluate_at(pass, words, s.eta, s);
   expected_counts(pass, words, s);
   for (int inner = 0; inner < pass.max_inner; ++inner) {
+    stop_point(words.n * wide + wide * wide * wide);
     const double promise = newton_step(pass, words, here.total, s);
     if (!(promise > pass.inner_tol * (words.length + 1))) return here;
     sums.inner += 1;

@@ -155,7 +155,10 @@ inline double left_to_right_document(const LeftToRightPass& pass, std::int64_t i
   Particles particles(pass, i, length, scratch);
   double value = length > 0 ? pass.log_first[pass.scores.stride > 0 ? i : 0] : 0;
   for (std::int64_t t = 0; t < length; ++t) {
-    value += std::log(particles.weigh(t)) + pass.log_scale[scratch.word[t]];
+    stop_point(pass.n_particles * (1 + pass.n_moves) * pass.Theta.stride);
+    const double ratio = particles.weigh(t);
+    if (!(ratio > 0)) return -HUGE_VAL;  // a word that no component has, as far as floats can tell
+    value += std::log(ratio) + pass.log_scale[scratch.word[t]];
     if (pass.sum_shapes > 0) value -= std::log(pass.sum_shapes + static_cast<double>(t));
     particles.resample(t);
     particles.give(t);

@@ -4,6 +4,7 @@
 
 #include "dcomp/matrix.hpp"
 #include "dcomp/simd.hpp"
+#include "dcomp/stop_point.hpp"
 
 namespace dcomp::DCOMP_ISA {
 

@@ -131,6 +131,7 @@ inline double sample_document(const SamplePass& pass, std::int64_t i, const Samp
   double log_words = 0;
   for (std::int64_t p = pass.W.indptr[i]; p < pass.W.indptr[i + 1]; ++p) {
     const std::int32_t j = pass.W.indices[p], w = pass.W.data[p];
+    if ((p & 255) == 0) stop_point(256 * padded);
     const double total =
         split(pass.Theta.row(j), padded, w, rng, s, [&](std::int64_t k, std::int32_t share) {
           c[k] += share;

@@ -48,6 +48,7 @@ inline void tempered_sweep(const TemperedPass& pass, double t, Stream& rng,
   std::uint16_t* z = pass.z;
   for (std::int64_t i = 0; i < pass.W.n_docs; ++i)
     for (std::int64_t p = pass.W.indptr[i]; p < pass.W.indptr[i + 1]; ++p) {
+      stop_point(pass.W.data[p] * pass.padded);
       const std::int32_t j = pass.W.indices[p];
       std::int32_t *c = pass.c.row(i), *n = pass.n.row(j), *total = pass.total.row(pass.block[j]);
       for (std::int32_t copy = 0; copy < pass.W.data[p]; ++copy, ++z) {

@@ -1,0 +1,50 @@
+"""Ctrl-C at a moment of one's choice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+class Pressed:
+    """SIGINT for this process, once, so many seconds after `start`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.at: float | None = None
+        self._timer: threading.Timer | None = None
+
+    def start(self, *_: Any) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(self.seconds, self._press)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _press(self) -> None:
+        self.at = time.perf_counter()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def waited(self) -> float:
+        """Seconds since then."""
+        if self._timer is not None:
+            self._timer.cancel()
+        assert self.at is not None, "the work was over before it was pressed"
+        return time.perf_counter() - self.at
+
+
+def seconds_to_stop(work: Callable[[], Any], after: float = 0.3) -> float:
+    """How long work that would take much longer goes on after Ctrl-C."""
+    key = Pressed(after)
+    key.start()
+    try:
+        work()
+    except KeyboardInterrupt:
+        return key.waited()
+    key.waited()
+    pytest.fail("the work came to its end")
