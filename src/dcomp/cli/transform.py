@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from dcomp.cli.common import Source, check_output, counts_for
-from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Quiet, Vocab
+from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Limit, Quiet, Vocab
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -68,6 +68,7 @@ def transform(
     exposure: Exposure = None,
     format: Format = None,
     vocab: Vocab = None,
+    limit: Limit = None,
     jobs: Jobs = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -83,14 +84,14 @@ def transform(
       dcomp transform fit.dcomp new.jsonl --rounded | head
       dcomp transform fit.dcomp new.jsonl --method sampling --seed 1
     """
-    from dcomp.result import load
 
     target = None if output is None or str(output) == "-" else output
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
-    fitted = load(fit)
+    source = Source(input, format, vocab, limit=limit)
+    fitted = source.load(fit)
     samples = _samples(fitted, method, seed)
-    documents, _ = counts_for(fitted, Source(input, format, vocab), quiet)
+    documents, _ = counts_for(fitted, source, quiet)
     values: npt.NDArray[Any]
     if samples:
         drawn = fitted.sample_scores(documents, exposure=exposure, seed=seed or 0, n_jobs=jobs)

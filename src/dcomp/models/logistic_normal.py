@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, equal_fields, read_only, stored_vector
+from dcomp.models.arrays import FloatArray, equal_fields, read_only, stored_flag, stored_vector
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.multinomial import MultinomialModel
 from dcomp.models.options import Option, Request, is_word
@@ -182,7 +182,7 @@ class LogisticNormalScores:
         mu0, Sigma0 = stored_vector("mu0", arrays), arrays.get("Sigma0")
         if Sigma0 is None or Sigma0.shape != (len(mu0), len(mu0)):
             raise ValueError(f"Sigma0 must be a matrix of {len(mu0)} × {len(mu0)} numbers")
-        flags = {name: bool(entry[name]) for name in ("learn_mu0", "learn_Sigma0")}
+        flags = {name: stored_flag(entry, name) for name in ("learn_mu0", "learn_Sigma0")}
         return cls.build(len(mu0), mu0, Sigma0, **flags, shrinkage=entry["shrinkage"])
 
     def learn_from_modes(
