@@ -22,7 +22,7 @@ from dcomp.errors import (
     NumericalFailure,
     UnsupportedCombination,
 )
-from dcomp.io import read
+from dcomp.io import Limits, read
 from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
@@ -48,6 +48,7 @@ __all__ = [
     "InvalidCounts",
     "InvalidFile",
     "InvalidParameter",
+    "Limits",
     "MissingDependency",
     "NumericalFailure",
     "StructuredDCA",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dcomp.data import Counts
+    from dcomp.io import Limits
     from dcomp.result import Fit
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -102,18 +103,34 @@ class Source:
     min_docs: int = 1
     blocks: Path | None = None
     fractional: bool = False
+    limit: str | None = None
+
+    @property
+    def limits(self) -> Limits | None:
+        """What files may cost, where that was said."""
+        from dcomp.io import Limits
+
+        return None if self.limit is None else Limits.parse(self.limit)
+
+    def load(self, fit: Path) -> Fit:
+        """A fit, by the same limits."""
+        from dcomp.result import load
+
+        return load(fit, limits=self.limits)
 
     def read(self) -> Counts:
         """The counts; blocks are given before rare features are left out."""
         from dcomp.io import read
         from dcomp.io.files import text_lines
+        from dcomp.io.limits import Budget
 
         options: dict[str, Any] = {} if self.vocab is None else {"vocab": self.vocab}
         if self.fractional:
             options["fractional"] = True
-        counts = read(self.path, format=self.format, **options)
+        counts = read(self.path, format=self.format, limits=self.limits, **options)
         if self.blocks is not None:
-            counts = counts.with_blocks([line.strip() for _, line in text_lines(self.blocks)])
+            lines = text_lines(self.blocks, budget=Budget(self.blocks, self.limits))
+            counts = counts.with_blocks([line.strip() for _, line in lines])
         if self.min_count > 1 or self.min_docs > 1:
             counts = counts.drop_rare(self.min_count, self.min_docs)
         return counts

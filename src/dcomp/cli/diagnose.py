@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcomp.cli.common import Source, console, counts_for, print_json, say, show
-from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Quiet, Seed, Vocab
+from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Limit, Quiet, Seed, Vocab
 from dcomp.cli.wording import in_shell_words
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def diagnose(
     exposure: Exposure = None,
     format: Format = None,
     vocab: Vocab = None,
+    limit: Limit = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -90,13 +91,13 @@ def diagnose(
     from dcomp import evaluate
     from dcomp.errors import InvalidParameter
     from dcomp.evaluate.coherence import check_measure
-    from dcomp.result import load
 
     measure = check_measure(coherence)
-    fitted = load(fit)
+    source = Source(input or fit, format, vocab, limit=limit)
+    fitted = source.load(fit)
     counts = None
     if input is not None:
-        counts, _ = counts_for(fitted, Source(input, format, vocab), quiet)
+        counts, _ = counts_for(fitted, source, quiet)
     elif any(value is not None for value in (exposure, format, vocab)):
         raise InvalidParameter("--exposure, --format and --vocab are about INPUT: give it")
     seen = (

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcomp.cli.common import Source, counts_for, print_json, say, show
-from dcomp.cli.options import Exposure, FitFile, Format, Input, Jobs, Json, Quiet, Seed, Vocab
+from dcomp.cli.options import (
+    Exposure,
+    FitFile,
+    Format,
+    Input,
+    Jobs,
+    Json,
+    Limit,
+    Quiet,
+    Seed,
+    Vocab,
+)
 from dcomp.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -47,6 +58,7 @@ def evaluate(
     exposure: Exposure = None,
     format: Format = None,
     vocab: Vocab = None,
+    limit: Limit = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -68,11 +80,11 @@ def evaluate(
       dcomp evaluate fit.dcomp test.jsonl --method left-to-right
       dcomp evaluate fit.dcomp test.jsonl --json
     """
-    from dcomp.result import load
 
     options = _options(method, fraction, particles)
-    fitted = load(fit)
-    counts, dropped = counts_for(fitted, Source(input, format, vocab), quiet)
+    source = Source(input, format, vocab, limit=limit)
+    fitted = source.load(fit)
+    counts, dropped = counts_for(fitted, source, quiet)
     score = _score(fitted, counts, options, exposure=exposure, seed=seed, n_jobs=jobs)
     bound = None
     if fitted.has_bound:

@@ -78,9 +78,7 @@ def _recipe(given: Mapping[str, Any], from_file: Config, path: Path | None) -> R
 def run_fit(order: Order, jobs: int | None, *, show: bool) -> tuple[Fit, Counts]:
     """Read, then fit or resume, with a bar on a terminal."""
     try:
-        from dcomp.result import load
-
-        earlier = None if order.resume is None else load(order.resume)
+        earlier = None if order.resume is None else order.source.load(order.resume)
         counts = order.source.read()
         return run_recipe(counts, order.recipe, jobs, earlier, show=show), counts
     except KeyboardInterrupt:

@@ -35,6 +35,10 @@ Vocab = Annotated[
     Path | None,
     typer.Option("--vocab", metavar="FILE", readable=False, help=_HELP["vocab"]),
 ]
+Limit = Annotated[
+    str | None,
+    typer.Option("--limit", metavar="NAME=SIZE", help=_HELP["limit"]),
+]
 Exposure = Annotated[
     str | None,
     typer.Option(

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from dcomp.cli.common import Source, check_output, counts_for
-from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Quiet, Vocab
+from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Limit, Quiet, Vocab
 from dcomp.printable import for_spreadsheet, printable
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def transform(
     exposure: Exposure = None,
     format: Format = None,
     vocab: Vocab = None,
+    limit: Limit = None,
     jobs: Jobs = None,
     spreadsheet: Spreadsheet = False,
     force: Force = False,
@@ -94,15 +95,15 @@ def transform(
       dcomp transform fit.dcomp new.jsonl --rounded | head
       dcomp transform fit.dcomp new.jsonl --method sampling --seed 1
     """
-    from dcomp.result import load
 
     target = None if output is None or str(output) == "-" else output
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
         _check_spreadsheet(target, spreadsheet)
-    fitted = load(fit)
+    source = Source(input, format, vocab, limit=limit)
+    fitted = source.load(fit)
     samples = _samples(fitted, method, seed)
-    documents, _ = counts_for(fitted, Source(input, format, vocab), quiet)
+    documents, _ = counts_for(fitted, source, quiet)
     values: npt.NDArray[Any]
     if samples:
         drawn = fitted.sample_scores(documents, exposure=exposure, seed=seed or 0, n_jobs=jobs)

@@ -223,6 +223,8 @@ def _checked(table: Any) -> Any:
     try:
         kind = getattr(sparse, f"{table.format}_array")
         same = compressed(Rows(table.indptr, table.indices, table.data), table.shape, kind)
+        if same.indptr[-1] < 0:  # of which scipy thinks that nothing is stored
+            raise ValueError("indptr must not be negative")
         same.check_format(full_check=True)
     except (ValueError, TypeError) as error:
         raise InvalidCounts(f"counts must be a well-formed sparse matrix: {error}") from None

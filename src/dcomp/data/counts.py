@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -196,22 +196,24 @@ found -1 at document 'd17', feature 'the'
     @classmethod
     def from_tokens(
         cls,
-        docs: Iterable[Sequence[str]],
+        docs: Iterable[Iterable[str]],
         *,
         vocabulary: Sequence[str] | None = None,
         doc_ids: Iterable[object] | None = None,
+        watch: Callable[[int, int, int], None] | None = None,
     ) -> Counts:
         """Count the tokens of each document, given as a list of strings.
 
         A `vocabulary` fixes the features and their order, and tokens outside it are not counted;
         without one, the features are all distinct tokens, sorted. `sequence` has the reading order.
+        `watch` is told the documents, tokens and distinct tokens so far, after each document.
 
         >>> counts = Counts.from_tokens([["b", "a", "b"], []])
         >>> counts.to_scipy().toarray().tolist(), counts.sequence(0).tolist()
         ([[1, 2], [0, 0]], [1, 0, 1])
         """
         ids = None if doc_ids is None else list(doc_ids)
-        return cls._from_long(longform.from_token_lists(docs, vocabulary, ids))
+        return cls._from_long(longform.from_token_lists(docs, vocabulary, ids, watch))
 
     @classmethod
     def from_ids(

@@ -53,7 +53,9 @@ class FeatureSpace:
     def _check_blocks(self) -> None:
         if not self.blocks.size:
             return
-        if self.blocks.min() < 0 or not np.bincount(self.blocks).all():
+        # Looked at first: counting up to a large number takes as much memory.
+        in_range = self.blocks.min() >= 0 and self.blocks.max() < self.blocks.size
+        if not in_range or not np.bincount(self.blocks).all():
             raise InvalidParameter("blocks must use every number from 0 to the largest one")
         n_blocks = int(self.blocks.max()) + 1
         if self.block_names is not None and len(self.block_names) != n_blocks:

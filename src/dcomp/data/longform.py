@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from scipy import sparse
 from dcomp.data.canonical import LIMIT, Rows, compressed, counted
 from dcomp.data.sequences import Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
+
+_CHUNK = 1 << 18  # bounds temporaries
 
 
 class LongForm(NamedTuple):
@@ -117,12 +120,30 @@ def _sort_features(
     return position[columns], [keys[k] for k in order]
 
 
+def sort_names(columns: NDArray[np.int32], names: list[str]) -> list[str]:
+    """Number features by their names; with little memory beside the numbers themselves.
+
+    >>> columns = np.array([0, 1, 0], np.int32)
+    >>> sort_names(columns, ["b", "a"]), columns
+    (['a', 'b'], array([1, 0, 1], dtype=int32))
+    """
+    order = sorted(range(len(names)), key=names.__getitem__)
+    position = np.empty(len(names), np.int32)
+    position[order] = np.arange(len(names), dtype=np.int32)
+    for start in range(0, columns.size, _CHUNK):
+        part = columns[start : start + _CHUNK]
+        part[...] = position[part]
+    return [names[k] for k in order]
+
+
 def from_token_lists(
-    docs: Iterable[Sequence[str]],
+    docs: Iterable[Iterable[str]],
     vocabulary: Sequence[str] | None,
     doc_ids: Sequence[object] | None,
+    watch: Callable[[int, int, int], None] | None = None,
 ) -> LongForm:
     """Count tokens; the features are the vocabulary, or all distinct tokens in sorted order.
+    watch: told after each document how many documents, tokens and distinct tokens there are.
 
     >>> from_token_lists([["b", "a", "b"]], None, None).matrix.toarray().tolist()
     [[1, 2]]
@@ -137,27 +158,35 @@ def from_token_lists(
     for i, doc in enumerate(docs):
         _check_tokens(doc, i, doc_ids)
         try:
-            if fixed is None:
+            if fixed is None and watch is not None:
+                tokens = iter(doc)
+                while part := list(islice(tokens, _CHUNK // 8)):
+                    codes.extend(map(index.__getitem__, part))
+                    watch(i + 1, len(codes), len(index))  # also within a long document
+            elif fixed is None:
                 codes.extend(map(index.__getitem__, doc))
             else:
                 codes.extend([fixed.get(token, -1) for token in doc])
         except TypeError as error:
             raise InvalidCounts(f"tokens must be strings; document {i}: {error}") from None
         ends.append(len(codes))
-    index.default_factory = None
-    columns, names = np.array(codes, np.int64), list(index)
+        if watch is not None:
+            watch(i + 1, len(codes), len(index))
+    names = list(index)
+    index.clear()
+    columns = np.frombuffer(codes, np.int32)
     if fixed is None:
         wrong = next((token for token in names if not isinstance(token, str)), None)
         if wrong is not None:
             raise InvalidCounts(f"tokens must be strings; found {wrong!r}")
-        columns, names = _sort_features(columns, names, in_blocks=False)
+        names = sort_names(columns, names)
     shape = (len(ends) - 1, len(names))
     if 0 in shape:
         raise InvalidCounts(
             "there must be at least one document and one token; "
             f"found {shape[0]} documents and {shape[1]} distinct tokens"
         )
-    sequences = Sequences(np.array(ends, np.int64), columns.astype(np.int32))
+    sequences = Sequences(np.frombuffer(ends, np.int64), columns)
     ids = None if doc_ids is None else [str(name) for name in doc_ids]
     return LongForm(_counted(sequences, len(names)), names, ids, None, sequences)
 

@@ -16,6 +16,8 @@ from scipy import sparse
 from dcomp.data.features import frozen_array
 from dcomp.errors import InvalidCounts, InvalidParameter
 
+_CHUNK = 1 << 18  # tokens that are looked at together, which bounds temporaries
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sequences:
@@ -89,7 +91,12 @@ class Sequences:
         array([ 4, -1, -1], dtype=int32)
         """
         # The last one is found by -1, and so stays -1.
-        return Sequences(self.starts, np.append(position, np.int32(-1))[self.tokens])
+        position = np.append(position, np.int32(-1))
+        tokens = np.empty(self.tokens.size, np.int32)
+        for start in range(0, tokens.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            tokens[part] = position[self.tokens[part]]
+        return Sequences(self.starts, tokens)
 
     def bag(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """What is counted: starts, and the features without the positions that hold none.
@@ -128,11 +135,36 @@ class Sequences:
         >>> words.is_of(np.array([0, 2]), np.array([0, 1]), np.array([1, 2]))
         True
         """
-        before = np.zeros(data.size + 1, np.int64)
-        np.cumsum(data, out=before[1:])
-        if not np.array_equal(self.bag()[0], before[indptr]):
+        if indptr.size != self.starts.size:
             return False
-        return np.array_equal(self.tokens[self.positions()], np.repeat(indices, data))
+        first = 0
+        while first < self.n_docs:  # some documents at a time, to keep memory small
+            last = int(np.searchsorted(self.starts, self.starts[first] + _CHUNK, side="right")) - 1
+            last = min(max(last, first + 1), self.n_docs)
+            if not self._run_is_of(first, last, indptr, indices, data):
+                return False
+            first = last
+        return True
+
+    def _run_is_of(
+        self,
+        first: int,
+        last: int,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        data: NDArray[np.int32],
+    ) -> bool:
+        """The same for some documents: both are sorted by document, then by feature."""
+        tokens = self.tokens[self.starts[first] : self.starts[last]]
+        row = np.repeat(np.arange(last - first), np.diff(self.starts[first : last + 1]))
+        known = tokens >= 0
+        found = np.sort((row[known] << 32) | tokens[known])
+        entries = slice(indptr[first], indptr[last])
+        row = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
+        if int(data[entries].sum(dtype=np.int64)) != found.size:
+            return False
+        wanted = np.repeat((row << 32) | indices[entries], data[entries])
+        return np.array_equal(found, wanted)
 
     def in_order(self, values: NDArray[Any], missing: int = -1) -> NDArray[np.int32]:
         """Put values of tokens (..., T), given in the bag's order, into reading order (..., P).

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from dcomp.data.counts import Counts
 from dcomp.errors import InvalidCounts, InvalidParameter
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_PIECE = 1 << 16  # characters of a long text that are split at a time
+_BLANK = re.compile(r"\s")
 
 
 def english_stop_words() -> frozenset[str]:
@@ -50,6 +52,7 @@ def bag(
     min_docs: int = 1,
     max_docs: float = 1.0,
     doc_ids: Iterable[object] | None = None,
+    watch: Callable[[int, int, int], None] | None = None,
 ) -> Counts:
     """Count the words of each text. The features are the words kept, sorted.
 
@@ -58,6 +61,7 @@ def bag(
     more, in `min_docs` texts or more and in `max_docs` texts or fewer (a float up to 1.0 is a
     share of the texts, an int a number of them). A text left without words keeps its row.
     `Counts.sequence` has the words in reading order, -1 for those not kept: as `tokenize` has them.
+    `watch` is told the texts, words and distinct words so far, after each text.
 
     >>> counts = bag(["The cat sat.", "A cat and a dog!"])
     >>> counts.features.names, counts.to_scipy().toarray().tolist()
@@ -73,7 +77,7 @@ def bag(
                 f"stop_words must be 'english', a set of words or None; found {stop_words!r}"
             )
         stop_words = english_stop_words()
-    counts = Counts.from_tokens(_tokenized(texts), doc_ids=doc_ids)
+    counts = Counts.from_tokens(_tokenized(texts), doc_ids=doc_ids, watch=watch)
     stop = frozenset(stop_words or ())
     most = _most_docs(max_docs, counts.n_docs)
     in_docs = counts.feature_docs
@@ -89,13 +93,23 @@ def bag(
     return counts if kept.all() else counts.columns(kept)
 
 
-def _tokenized(texts: Iterable[str]) -> Iterator[list[str]]:
+def _tokenized(texts: Iterable[str]) -> Iterator[Iterable[str]]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise InvalidCounts(
                 f"every text must be a string; document {i} is of type {type(text).__name__}"
             )
-        yield tokenize(text)
+        yield tokenize(text) if len(text) <= _PIECE else _in_pieces(text)
+
+
+def _in_pieces(text: str) -> Iterator[str]:
+    """The words of a long text, which would take many times its memory as one list."""
+    start = 0
+    while start < len(text):
+        blank = _BLANK.search(text, start + _PIECE)
+        end = len(text) if blank is None else blank.start()
+        yield from tokenize(text[start:end])
+        start = end
 
 
 def _most_docs(max_docs: float, n_docs: int) -> float:

@@ -5,6 +5,7 @@
 ['docword', 'jsonl', 'ldac', 'matrix-market', 'npz', 'table', 'text']
 """
 
+from dcomp.io.limits import Limits
 from dcomp.io.read import FORMATS, read
 
-__all__ = ["FORMATS", "read"]
+__all__ = ["FORMATS", "Limits", "read"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,26 @@ from dcomp.data.canonical import LIMIT
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
 from dcomp.io.files import (
+    Guarded,
     StrPath,
     chunks_of_lines,
     opened,
     plain_name,
-    refuse_first_line,
+    refuse_lines,
     vocabulary,
 )
-from dcomp.io.numbers import is_whole, parse_lines
+from dcomp.io.limits import Budget, Limits
+from dcomp.io.numbers import ENTRY, is_whole, parse_lines
 
 _HEADER = ("documents", "words", "entries")
 
 
-def read_docword(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) -> Counts:
+def read_docword(
+    path: StrPath,
+    *,
+    vocab: StrPath | Sequence[str] | None = None,
+    limits: Limits | None = None,
+) -> Counts:
     """Read `docword.NAME.txt`; words come from `vocab` or from `vocab.NAME.txt` beside it.
 
     >>> import tempfile
@@ -41,7 +48,8 @@ def read_docword(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None)
     [[4, 0, 0], [0, 0, 1]]
     """
     path = Path(path)
-    with opened(path) as stream:
+    budget = Budget(path, limits)
+    with opened(path, budget) as stream:
         sizes = _read_header(path, stream)
         entries = _read_entries(path, stream, sizes)
     n_docs, n_words, n_entries = sizes
@@ -49,19 +57,20 @@ def read_docword(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None)
         raise InvalidFile(
             f"{path}:3: the header promises {n_entries} entries, the file holds {entries.shape[1]}"
         )
-    words, source = vocabulary(vocab, _vocab_files(path))
+    words, source = vocabulary(vocab, _vocab_files(path), budget)
     if words is not None and len(words) != n_words:
         raise InvalidFile(
             f"{path}:2: the header promises {n_words} words, {source} holds {len(words)}"
         )
+    budget.charge_table(n_docs, n_words)
     matrix = sparse.coo_array((entries[2], (entries[0], entries[1])), shape=(n_docs, n_words))
     return Counts.from_matrix(matrix, feature_names=words)
 
 
-def _read_header(path: Path, stream: BinaryIO) -> tuple[int, int, int]:
+def _read_header(path: Path, stream: Guarded) -> tuple[int, int, int]:
     sizes = []
     for number, what in enumerate(_HEADER, 1):
-        line = stream.readline().strip().decode("utf-8", "replace")
+        line = stream.readline(1 << 16).strip().decode("utf-8", "replace")
         if not is_whole(line) or int(line) > LIMIT:
             raise InvalidFile(
                 f"{path}:{number}: expected the number of {what}, found {line[:40]!r}"
@@ -72,13 +81,13 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[int, int, int]:
     return sizes[0], sizes[1], sizes[2]
 
 
-def _read_entries(path: Path, stream: BinaryIO, sizes: tuple[int, int, int]) -> NDArray[np.int32]:
+def _read_entries(path: Path, stream: Guarded, sizes: tuple[int, int, int]) -> NDArray[np.int32]:
     """Give the entries as (3, n): documents and words numbered from 0, counts."""
     parts = [np.zeros((3, 0), np.int32)]
-    for chunk in chunks_of_lines(stream):
+    for number, chunk in chunks_of_lines(stream, first=4):
         numbers = parse_lines(chunk)
         if numbers is None or numbers.after_colon.any() or (numbers.per_line != 3).any():
-            _refuse(path, sizes)
+            _refuse(path, number, chunk, sizes)
         triples = numbers.values.reshape(-1, 3).T
         if triples.size and (
             triples[:2].min() < 1
@@ -87,14 +96,15 @@ def _read_entries(path: Path, stream: BinaryIO, sizes: tuple[int, int, int]) -> 
             or triples[2].min() < 0
             or triples[2].max() > LIMIT
         ):
-            _refuse(path, sizes)
+            _refuse(path, number, chunk, sizes)
+        stream.budget.charge(ENTRY * triples.shape[1], "its entries")
         part = triples.astype(np.int32)
         part[:2] -= 1
         parts.append(part)
     return np.concatenate(parts, axis=1)
 
 
-def _refuse(path: Path, sizes: tuple[int, int, int]) -> NoReturn:
+def _refuse(path: Path, number: int, chunk: bytes, sizes: tuple[int, int, int]) -> NoReturn:
     def complaint(line: str) -> str | None:
         fields = line.split()
         if len(fields) != 3 or not all(is_whole(field) for field in fields):
@@ -106,7 +116,7 @@ def _refuse(path: Path, sizes: tuple[int, int, int]) -> NoReturn:
             return f"word must be between 1 and {sizes[1]}, found {word}"
         return f"count must be at most {LIMIT}, found {count}" if count > LIMIT else None
 
-    refuse_first_line(path, complaint, skip=3)
+    refuse_lines(path, number, chunk, complaint)
 
 
 def _vocab_files(path: Path) -> list[Path]:

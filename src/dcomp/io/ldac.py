@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from dcomp.data.canonical import LIMIT, Rows, compressed
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
-from dcomp.io.files import StrPath, chunks_of_lines, opened, refuse_first_line, vocabulary
-from dcomp.io.numbers import is_whole, parse_lines
+from dcomp.io.files import StrPath, chunks_of_lines, opened, refuse_lines, vocabulary
+from dcomp.io.limits import Budget, Limits
+from dcomp.io.numbers import ENTRY, is_whole, parse_lines
 
 
 class _Documents(NamedTuple):
@@ -25,7 +26,12 @@ class _Documents(NamedTuple):
     counts: NDArray[np.int32]
 
 
-def read_ldac(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) -> Counts:
+def read_ldac(
+    path: StrPath,
+    *,
+    vocab: StrPath | Sequence[str] | None = None,
+    limits: Limits | None = None,
+) -> Counts:
     """Read an lda-c file; words come from `vocab`, or from `vocab.txt` beside the file.
 
     >>> import tempfile
@@ -36,18 +42,21 @@ def read_ldac(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) ->
     [[1, 0, 3], [0, 5, 0]]
     """
     path = Path(path)
+    budget = Budget(path, limits)
     parts = []
-    with opened(path) as stream:
-        for chunk in chunks_of_lines(stream):
+    with opened(path, budget) as stream:
+        for number, chunk in chunks_of_lines(stream):
             part = _documents(chunk)
             if part is None:
-                refuse_first_line(path, _complaint)
+                refuse_lines(path, number, chunk, _complaint)
+            cost = ENTRY * part.terms.size + 40 * part.lengths.size
+            budget.charge(cost, f"the documents up to line {number + part.lengths.size:,}")
             parts.append(part)
     if not parts:
         raise InvalidFile(f"{path}: the file is empty")
     lengths, terms, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
     largest = int(terms.max(initial=-1))
-    words, source = vocabulary(vocab, [path.with_name("vocab.txt")])
+    words, source = vocabulary(vocab, [path.with_name("vocab.txt")], budget)
     if words is not None and len(words) <= largest:
         raise InvalidFile(
             f"{path}: terms must be below {len(words)}, the number of words in {source}; "
@@ -57,6 +66,7 @@ def read_ldac(path: StrPath, *, vocab: StrPath | Sequence[str] | None = None) ->
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     if not (lengths.size and n_words):
         raise InvalidFile(f"{path}: there must be at least one document with at least one term")
+    budget.charge_table(0, n_words)
     matrix = compressed(Rows(indptr, terms, counts), (lengths.size, n_words))
     return Counts.from_matrix(matrix, feature_names=words)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,16 @@ from scipy import sparse
 from dcomp.data.canonical import LIMIT
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
-from dcomp.io.files import StrPath, chunks_of_lines, opened, refuse_first_line, vocabulary
-from dcomp.io.numbers import is_whole, parse_lines, parse_real_lines
+from dcomp.io.files import (
+    Guarded,
+    StrPath,
+    chunks_of_lines,
+    opened,
+    refuse_lines,
+    vocabulary,
+)
+from dcomp.io.limits import Budget, Limits
+from dcomp.io.numbers import ENTRY, is_whole, parse_lines, parse_real_lines
 
 _BANNER = "%%MatrixMarket matrix coordinate integer general"
 # What each word of the banner after the first may be; a complex number is no count, and the other
@@ -45,6 +53,11 @@ class _Header:
     n_lines: int  # up to and with the line of sizes
 
     @property
+    def n_mirrored(self) -> int:
+        """Entries of the other triangle, at most."""
+        return self.n_entries if self.is_symmetric else 0
+
+    @property
     def layout(self) -> str:
         """What a line holds, in words."""
         if self.is_array:
@@ -57,6 +70,7 @@ def read_matrix_market(
     *,
     vocab: StrPath | Sequence[str] | None = None,
     fractional: bool = False,
+    limits: Limits | None = None,
 ) -> Counts:
     """Read a matrix of documents by features; `vocab` names the features. `fractional`: whether
     counts need not be whole.
@@ -70,7 +84,8 @@ def read_matrix_market(
     [[0, 7]]
     """
     path = Path(path)
-    with opened(path) as stream:
+    budget = Budget(path, limits)
+    with opened(path, budget) as stream:
         header = _read_header(path, stream)
         numbers = _read_numbers(path, stream, header)
     if numbers.shape[1] != header.n_entries:
@@ -79,12 +94,14 @@ def read_matrix_market(
             header.n_lines,
             f"the header promises {header.n_entries} entries, the file holds {numbers.shape[1]}",
         )
+    names = vocabulary(vocab, budget=budget)[0]
+    budget.charge_table(header.n_rows, header.n_columns, header.n_mirrored)
     matrix = _of_array(numbers[0], header) if header.is_array else _of_entries(numbers, header)
-    return Counts.from_matrix(matrix, feature_names=vocabulary(vocab)[0], fractional=fractional)
+    return Counts.from_matrix(matrix, feature_names=names, fractional=fractional)
 
 
-def _read_header(path: Path, stream: BinaryIO) -> _Header:
-    banner = _line(stream.readline().removeprefix(b"\xef\xbb\xbf"))
+def _read_header(path: Path, stream: Guarded) -> _Header:
+    banner = _line(stream.readline(1 << 16).removeprefix(b"\xef\xbb\xbf"))
     words = banner.lower().split()
     if words[:1] != ["%%matrixmarket"] or len(words) != 1 + len(_WORDS):
         _refuse(path, 1, f"expected a line like {_BANNER!r}, found {banner[:60]!r}")
@@ -109,11 +126,11 @@ def _read_header(path: Path, stream: BinaryIO) -> _Header:
     return _Header(is_array, field == "pattern", is_symmetric, n_rows, n_columns, n_entries, number)
 
 
-def _read_sizes(path: Path, stream: BinaryIO, n: int) -> tuple[int, list[int]]:
+def _read_sizes(path: Path, stream: Guarded, n: int) -> tuple[int, list[int]]:
     """The first line that is neither blank nor a comment: its number, and n sizes."""
     number, line = 1, "%"
     while not line or line.startswith("%"):
-        raw = stream.readline()
+        raw = stream.readline(1 << 16)
         if not raw:
             _refuse(path, number, "the file ends before the line of sizes")
         number, line = number + 1, _line(raw)
@@ -128,17 +145,19 @@ def _read_sizes(path: Path, stream: BinaryIO, n: int) -> tuple[int, list[int]]:
     return number, sizes
 
 
-def _read_numbers(path: Path, stream: BinaryIO, header: _Header) -> NDArray[Any]:
+def _read_numbers(path: Path, stream: Guarded, header: _Header) -> NDArray[Any]:
     """The numbers of all lines, (numbers per line, n); places are numbered from 1 and checked."""
     width = len(header.layout.split())
     parts: list[NDArray[Any]] = [np.zeros((width, 0), np.int64)]
-    for chunk in chunks_of_lines(stream):
+    for number, chunk in chunks_of_lines(stream, header.n_lines + 1):
         numbers = _parsed(chunk)
         if numbers is None or (numbers[1] != width).any():
-            _refuse_line(path, header)
+            _refuse_line(path, number, chunk, header)
         part = numbers[0].reshape(-1, width).T
         if not header.is_array and part.size and not _in_range(part, header):
-            _refuse_line(path, header)
+            _refuse_line(path, number, chunk, header)
+        cost = 32 if header.is_array else ENTRY + 8
+        stream.budget.charge(cost * part.shape[1], "its entries")
         parts.append(part)
     return np.concatenate(parts, axis=1)
 
@@ -180,7 +199,7 @@ def _of_entries(numbers: NDArray[Any], header: _Header) -> sparse.coo_array:
     return sparse.coo_array((values, (row, column)), shape=(header.n_rows, header.n_columns))
 
 
-def _refuse_line(path: Path, header: _Header) -> NoReturn:
+def _refuse_line(path: Path, number: int, chunk: bytes, header: _Header) -> NoReturn:
     def complaint(line: str) -> str | None:
         fields = line.split()
         numbers = [_number(field) for field in fields]
@@ -195,7 +214,7 @@ def _refuse_line(path: Path, header: _Header) -> NoReturn:
                 return _not_one(f"{what} must be a whole number from 1 to {limit}, found {value:g}")
         return None
 
-    refuse_first_line(path, complaint, skip=header.n_lines)
+    refuse_lines(path, number, chunk, complaint)
 
 
 def _number(field: str) -> float | None:

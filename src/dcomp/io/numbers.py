@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+ENTRY = 48  # bytes that an entry of a table takes until the table is in order
+
 
 class NumberLines(NamedTuple):
     """The numbers of some lines, in order, with what is needed to check their layout.

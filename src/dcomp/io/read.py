@@ -15,6 +15,7 @@ from dcomp.io.docword import read_docword
 from dcomp.io.files import StrPath, opened, plain_name
 from dcomp.io.jsonl import read_jsonl
 from dcomp.io.ldac import read_ldac
+from dcomp.io.limits import Limits
 from dcomp.io.matrix_market import read_matrix_market
 from dcomp.io.npz import read_npz
 from dcomp.io.table import read_table
@@ -43,7 +44,8 @@ class Format:
         ('vocab',)
         """
         parameters = inspect.signature(self.read).parameters.values()
-        return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+        own = (p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+        return tuple(name for name in own if name != "limits")
 
 
 # Of two formats that share an extension, the first whose beginning matches is taken.
@@ -68,13 +70,19 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def read(path: StrPath, *, format: str | None = None, **options: Any) -> Counts:
+def read(
+    path: StrPath, *, format: str | None = None, limits: Limits | None = None, **options: Any
+) -> Counts:
     """Read counts from a file, or from a folder of .txt files.
 
     The format follows from the extension and the first lines, unless `format` names one of
     `FORMATS`. Files compressed as .gz, .bz2 or .xz are read as they are. The options are those
     of the format's own reader; one that it does not have is an error. Tables, Matrix Market and npz
     take `fractional=True`, for counts that need not be whole.
+
+    A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
+    less (docs/guides/files.md). What is wrong with a file is an InvalidFile, an OSError where it
+    cannot be opened or read, and nothing else.
 
     >>> read("absent.csv")
     Traceback (most recent call last):
@@ -83,6 +91,8 @@ def read(path: StrPath, *, format: str | None = None, **options: Any) -> Counts:
     path = Path(path)
     if format is not None and format not in FORMATS:
         raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
+    if limits is not None and not isinstance(limits, Limits):
+        raise InvalidParameter(f"limits must be dcomp.Limits(…); found {limits!r}")
     if not path.exists():
         raise FileNotFoundError(f"no such file: {printable(path)}")
     name = format or guess_format(path)
@@ -94,9 +104,11 @@ def read(path: StrPath, *, format: str | None = None, **options: Any) -> Counts:
                 f"its options are: {', '.join(chosen.options)}"
             )
     try:
-        return chosen.read(path, **options)
+        return chosen.read(path, limits=limits, **options)
     except InvalidCounts as error:
         raise InvalidFile(f"{path}: {error}") from error
+    except MemoryError:
+        raise InvalidFile(f"{path}: reading it takes more memory than there is") from None
 
 
 def guess_format(path: Path) -> str:
@@ -128,6 +140,6 @@ give format= one of docword, ldac, matrix-market, npz, table, text, jsonl
 
 
 def _beginning(path: Path) -> str:
-    with opened(path) as stream:
+    with opened(path) as stream:  # a few lines, whatever the limits
         lines = [stream.readline(1 << 20) for _ in range(3)]
     return b"".join(lines).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")

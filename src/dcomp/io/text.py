@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from dcomp.data.counts import Counts
 from dcomp.data.text import bag
 from dcomp.errors import InvalidFile, InvalidParameter
-from dcomp.io.files import StrPath, text_lines
+from dcomp.io.files import OF_NAME, StrPath, text_lines
+from dcomp.io.limits import Budget, Limits
 
 
 def read_text(
@@ -19,6 +20,7 @@ def read_text(
     min_docs: int = 1,
     max_docs: float = 1.0,
     encoding: str = "utf-8",
+    limits: Limits | None = None,
 ) -> Counts:
     """Count the words of each document, as `dcomp.data.bag` does.
 
@@ -37,15 +39,19 @@ def read_text(
         "".encode(encoding)
     except LookupError:
         raise InvalidParameter(f"encoding must be a known one; found {encoding!r}") from None
+    budget = Budget(path, limits)
     ids: list[str] | None = None
     if path.is_dir():
         files = sorted(path.rglob("*.txt"))
         if not files:
             raise InvalidFile(f"{path}: the folder holds no .txt file")
         ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
-        texts = ("\n".join(line for _, line in text_lines(file, encoding)) for file in files)
+        budget.trust(OF_NAME * len(files))  # files that are there vouch for their names
+        texts = (
+            "\n".join(line for _, line in text_lines(file, encoding, budget)) for file in files
+        )
     else:
-        texts = (line for _, line in text_lines(path, encoding))
+        texts = (line for _, line in text_lines(path, encoding, budget))
     return bag(
         texts,
         stop_words=stop_words,
@@ -53,4 +59,26 @@ def read_text(
         min_docs=min_docs,
         max_docs=max_docs,
         doc_ids=ids,
+        watch=word_watch(budget),
     )
+
+
+def word_watch(budget: Budget) -> Callable[[int, int, int], None]:
+    """Charges what words take while they are counted.
+
+    >>> word_watch(Budget("a.txt", Limits(memory=5000)))(3, 1000, 10)
+    Traceback (most recent call last):
+    dcomp.errors.InvalidFile: a.txt: 1,000 words, 10 of them distinct, in 3 documents would take \
+26.3 kB of memory, and this file may take 5 kB; limits=dcomp.Limits(memory=…) allows more
+    """
+    charged = 0
+
+    def watch(n_docs: int, n_tokens: int, n_words: int) -> None:
+        nonlocal charged
+        cost = 40 * n_docs + 24 * n_tokens + OF_NAME * n_words
+        if cost > charged + (1 << 14):  # not at every line
+            what = f"{n_tokens:,} words, {n_words:,} of them distinct, in {n_docs:,} documents"
+            budget.charge(cost - charged, what)
+            charged = cost
+
+    return watch

@@ -118,6 +118,18 @@ def stored_vector(name: str, arrays: Mapping[str, Any]) -> FloatArray:
     return np.asarray(array)
 
 
+def stored_flag(entry: Mapping[str, Any], name: str) -> bool:
+    """Whether a file says so; a ValueError where it says anything but yes or no.
+
+    >>> stored_flag({"learn_beta": True}, "learn_beta")
+    True
+    """
+    value = entry[name]
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false; found {str(value)[:40]}")
+    return value
+
+
 def draw_dirichlet(a: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Dirichlet(a) along the last axis, by gammas in logs: small shapes underflow otherwise."""
     log_draw = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a

@@ -20,6 +20,7 @@ from dcomp.models.arrays import (
     component_vector,
     equal_fields,
     read_only,
+    stored_flag,
     stored_vector,
 )
 from dcomp.models.gamma_poisson import GammaPoisson, GammaScores, gamma_priors
@@ -132,7 +133,7 @@ class ConditionalGammaScores(GammaScores):
             rho=stored_vector("rho", arrays),
             learn_alpha=plain.learn_alpha,
             learn_beta=plain.learn_beta,
-            learn_rho=bool(entry["learn_rho"]),
+            learn_rho=stored_flag(entry, "learn_rho"),
         )
 
     def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:

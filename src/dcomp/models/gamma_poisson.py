@@ -15,7 +15,13 @@ from scipy.special import digamma, gammaln
 
 from dcomp import _core
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, component_vector, equal_fields, stored_vector
+from dcomp.models.arrays import (
+    FloatArray,
+    component_vector,
+    equal_fields,
+    stored_flag,
+    stored_vector,
+)
 from dcomp.models.learning import (
     BETA_CAP,
     BETA_FLOOR,
@@ -145,7 +151,10 @@ class GammaScores:
     def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> GammaScores:
         """From a file."""
         alpha, beta = (stored_vector(name, arrays) for name in ("alpha", "beta"))
-        learn_alpha, learn_beta = stored_learning(entry["learn_alpha"]), bool(entry["learn_beta"])
+        learn_alpha, learn_beta = (
+            stored_learning(entry["learn_alpha"]),
+            stored_flag(entry, "learn_beta"),
+        )
         return cls.build(len(alpha), alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta)
 
     def learn_from_moments(

@@ -29,10 +29,12 @@ Learning = bool | Literal["shared"]
 def stored_learning(entry: Any) -> Learning:
     """What a file says of it.
 
-    >>> stored_learning("shared"), stored_learning(1)
+    >>> stored_learning("shared"), stored_learning(True)
     ('shared', True)
     """
-    return "shared" if entry == "shared" else bool(entry)
+    if entry != "shared" and not isinstance(entry, bool):
+        raise ValueError(f"what is learned must be true, false or shared; found {str(entry)[:40]}")
+    return "shared" if entry == "shared" else entry
 
 
 def check_shared(name: str, values: FloatArray, learning: Learning) -> None:

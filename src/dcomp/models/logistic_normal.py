@@ -22,6 +22,7 @@ from dcomp.models.arrays import (
     component_count,
     equal_fields,
     read_only,
+    stored_flag,
     stored_vector,
 )
 from dcomp.models.loadings import DirichletLoadings
@@ -191,7 +192,7 @@ class LogisticNormalScores:
         mu0, Sigma0 = stored_vector("mu0", arrays), arrays.get("Sigma0")
         if Sigma0 is None or Sigma0.shape != (len(mu0), len(mu0)):
             raise ValueError(f"Sigma0 must be a matrix of {len(mu0)} × {len(mu0)} numbers")
-        flags = {name: bool(entry[name]) for name in ("learn_mu0", "learn_Sigma0")}
+        flags = {name: stored_flag(entry, name) for name in ("learn_mu0", "learn_Sigma0")}
         return cls.build(len(mu0), mu0, Sigma0, **flags, shrinkage=entry["shrinkage"])
 
     def learn_from_modes(

@@ -23,7 +23,14 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dcomp.errors import InvalidParameter
-from dcomp.models.arrays import FloatArray, equal_fields, in_range, positive_array, read_only
+from dcomp.models.arrays import (
+    FloatArray,
+    equal_fields,
+    in_range,
+    positive_array,
+    read_only,
+    stored_flag,
+)
 from dcomp.models.learning import polya_alpha
 from dcomp.models.prior import Parameter
 from dcomp.models.structure import Structure
@@ -373,7 +380,7 @@ def restored_rows(
     if psi.shape != shape or psi.dtype != np.float64 or not (psi > 0).all():
         raise ValueError(f"psi must hold positive numbers of shape {shape}; got {psi.shape}")
     make.build(structure)  # an error where the kind needs a tree and there is none
-    rows: Rows = make(structure, psi, kind.startswith("document"), bool(entry["learn_psi"]))
+    rows: Rows = make(structure, psi, kind.startswith("document"), stored_flag(entry, "learn_psi"))
     if rows.kind != kind:
         raise ValueError(f"there is no structure of kind {kind!r}")
     return rows

@@ -30,6 +30,7 @@ from dcomp.models.options import Kind, Option
 from dcomp.recipe.table import READING, table
 
 INPUT = "input"
+_LARGEST = 1 << 20  # bytes; room for a prior with a number for each of 50,000 features
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,12 @@ class Config:
         """From a file; an error names it, the key and what must hold."""
         path = Path(path)
         try:
+            if path.stat().st_size > _LARGEST:
+                raise InvalidFile(f"{path}: a config file has at most {_LARGEST:,} bytes")
             values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except InvalidFile:
+            raise
+        except (ValueError, RecursionError) as error:  # not TOML, not text, a number without end
             raise InvalidFile(f"{path}: a config file is TOML; {error}") from None
         section = values.pop(INPUT, {})
         if not isinstance(section, dict):

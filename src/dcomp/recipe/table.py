@@ -93,6 +93,14 @@ READING = (
         default=False,
         panel="Input",
     ),
+    Option(
+        "limit",
+        "word",
+        "What files may cost: memory=, decompressed= or depth=, with commas between.",
+        metavar="NAME=SIZE",
+        shown="by the size of the file",
+        panel="Input",
+    ),
 )
 # Where the signature of an estimator has another default than the table: the field's own.
 _OF_FLAT: Mapping[str, Any] = {"n_components": N_COMPONENTS}

@@ -15,17 +15,14 @@ Everything read is checked before it is believed: a file may be cut short, forei
 
 from __future__ import annotations
 
-import errno
-import io
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -34,21 +31,30 @@ from dcomp.atomic import atomic_write
 from dcomp.data import FeatureSpace
 from dcomp.errors import DcompError, InvalidFile
 from dcomp.inference import ALGORITHMS, Algorithm, State
+from dcomp.io import Limits
+from dcomp.io.archive import STORED, Archive
+from dcomp.io.limits import Budget
+from dcomp.io.npy import parse_npy
+from dcomp.io.strict_json import parse_json
 from dcomp.models.arrays import read_only
 from dcomp.printable import printable
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
 from dcomp.result.of_estimator import as_fit
 from dcomp.result.provenance import Provenance
+from dcomp.result.stored_checks import check_fit
 from dcomp.result.stored_draws import draw_arrays, read_draws
 from dcomp.result.stored_endings import check_endings, ending_entries, read_endings
 from dcomp.result.stored_state import model_entry, read_model, read_state, read_trace, state_arrays
+from dcomp.result.stored_types import MANIFEST as LAYOUT
+from dcomp.result.stored_types import NAMES as NAMES_LAYOUT
+from dcomp.result.stored_types import check_layout
 from dcomp.result.stored_versions import upgraded
 
 FORMAT, VERSION = "dcomp-fit", 4
 MANIFEST, NAMES, SEAL = "manifest.json", "names.json", "seal"
-_TEXT_LIMIT = 1 << 30  # bytes of a JSON member
 _MOST_AXES = {"draws": 4}  # of an array, by its folder; 2 elsewhere
+_OF_TEXT = 5  # bytes of memory that each byte of JSON takes before it is parsed
 _KNOWN_NEEDS = frozenset({"parts"})
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -153,47 +159,60 @@ def in_folder(folder: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
     return {f"{folder}/{name}": array for name, array in arrays.items()}
 
 
-def load(path: str | os.PathLike[str]) -> Fit:
-    """Read a fit that `save` wrote."""
+def load(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Fit:
+    """Read a fit that `save` wrote.
+
+    What is wrong with a file is an InvalidFile, an OSError where it cannot be opened or read, and
+    nothing else. A fit may take ten times its size of memory, or 64 MB if that is more; `limits`
+    allows more, or less (docs/guides/files.md).
+    """
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"there is no file {printable(source)}")
+    if source.is_dir():
+        raise InvalidFile(f"{source}: expected a fit, found a folder")
+    budget = Budget(source, limits)
     try:
-        with zipfile.ZipFile(source) as archive:
-            return _read(archive, source)
-    except zipfile.BadZipFile as error:
-        raise InvalidFile(
-            f"{source}: not a dcomp fit, or cut short ({str(error).lower()})"
-        ) from None
+        with source.open("rb") as stream:
+            budget.trust(os.fstat(stream.fileno()).st_size)
+            return _read(_archive(stream, budget, source), budget, source)
     except InvalidFile:
         raise
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a place in the file that lies before its beginning
-            raise
-        raise InvalidFile(f"{source}: damaged dcomp fit (its directory points nowhere)") from None
-    except (KeyError, TypeError, ValueError, EOFError, OverflowError, zlib.error) as error:
+    except MemoryError:
+        raise InvalidFile(f"{source}: reading it takes more memory than there is") from None
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         # Priors and algorithms speak to users; here what they refuse is the file's doing.
         what = str(error) if isinstance(error, DcompError) else f"{type(error).__name__}: {error}"
         raise InvalidFile(f"{source}: damaged dcomp fit ({what})") from error
 
 
-def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
-    manifest, names, arrays = _contents(archive, source)
+def _archive(stream: BinaryIO, budget: Budget, source: Path) -> Archive:
+    try:
+        return Archive(stream, budget, sealed=True)
+    except InvalidFile as error:
+        reason = str(error).removeprefix(f"{source}: ")
+        raise InvalidFile(f"{source}: not a dcomp fit, or damaged: {reason}") from None
+
+
+def _read(archive: Archive, budget: Budget, source: Path) -> Fit:
+    manifest, names, arrays = _contents(archive, budget, source)
+    check_layout(manifest, LAYOUT, "manifest")
+    check_layout(names, NAMES_LAYOUT, "names")
     folders = _by_folder(arrays)
     features = FeatureSpace(
-        names=None if names["features"] is None else tuple(map(str, names["features"])),
-        blocks=arrays["features/blocks"],
-        block_names=None if names["block_names"] is None else tuple(names["block_names"]),
+        _as_tuple(names["features"]), arrays["features/blocks"], _as_tuple(names["block_names"])
     )
-    doc_ids = None if names["documents"] is None else tuple(map(str, names["documents"]))
+    doc_ids = _as_tuple(names["documents"])
     model = read_model(manifest["model"], folders.get("model", {}), source)
     algorithm = _algorithm(dict(manifest["algorithm"]))
     history = read_trace(manifest["history"], algorithm, model)
     chains = tuple(read_trace(rows, algorithm, model) for rows in manifest["chains"])
     state = read_state(manifest["state"], folders, model, algorithm, features)
-    exposure = arrays.get("exposure")
-    if exposure is not None and exposure.shape != (len(state.c), features.n_blocks):
-        raise ValueError("the exposure is not one of these documents")
+    provenance = Provenance(**manifest["provenance"])
+    check_fit(state, algorithm, features, provenance, history, chains)
+    if doc_ids is not None and len(doc_ids) != len(state.c):
+        raise ValueError(f"it names {len(doc_ids)} documents, and has {len(state.c)}")
+    exposure = _exposure(arrays.get("exposure"), manifest["exposure_rule"], state, features)
     kept = read_draws(
         manifest["draws"], folders.get("draws", {}), state, features, doc_ids, chains or (history,)
     )
@@ -204,30 +223,47 @@ def _read(archive: zipfile.ZipFile, source: Path) -> Fit:
         _with_draws(state, kept),
         algorithm,
         history,
-        str(manifest["reason"]),
+        manifest["reason"],
         features,
         doc_ids,
         exposure,
-        None if manifest["exposure_rule"] is None else str(manifest["exposure_rule"]),
+        manifest["exposure_rule"],
         state.seed,
-        Provenance(**manifest["provenance"]),
+        provenance,
         chains,
         kept,
         endings,
     )
 
 
+def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
+
+
+def _exposure(
+    exposure: npt.NDArray[Any] | None, rule: str | None, state: State, features: FeatureSpace
+) -> npt.NDArray[Any] | None:
+    if rule not in (None, "total"):
+        raise ValueError(f"there is no exposure rule {rule!r}")
+    if exposure is None:
+        return None
+    fits = exposure.shape == (len(state.c), features.n_blocks) and exposure.dtype == np.float64
+    if not fits or not (exposure >= 0).all():
+        raise ValueError("the exposure is not one of these documents")
+    return exposure
+
+
 def _with_draws(state: State, kept: Draws | None) -> State:
     return state if kept is None else state.changed(draws=kept.of_chain(kept.best))
 
 
-def _contents(archive: zipfile.ZipFile, source: Path) -> tuple[Any, Any, Arrays]:
+def _contents(archive: Archive, budget: Budget, source: Path) -> tuple[Any, Any, Arrays]:
     """The manifest, the names and the arrays of a file, as version 4 has them."""
-    present = archive.namelist()
-    if MANIFEST not in present:
+    if MANIFEST not in archive.members:
         raise InvalidFile(f"{source}: a zip file, but not a dcomp fit (it has no manifest)")
-    text = _text(archive, MANIFEST, source)
-    manifest = json.loads(text)
+    text = archive.read(MANIFEST, each=_OF_TEXT)
+    is_old = SEAL not in archive.members  # its history may have nan
+    manifest = parse_json(text, budget, "its manifest", nan=is_old)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InvalidFile(f"{source}: a zip file, but not a dcomp fit")
     version = manifest.get("version")
@@ -237,32 +273,48 @@ def _contents(archive: zipfile.ZipFile, source: Path) -> tuple[Any, Any, Arrays]
             f"up to {VERSION}: upgrade dcomp"
         )
     if version < VERSION:
-        arrays = {str(name): _array(archive, str(name), source) for name in manifest["arrays"]}
-        names = json.loads(_text(archive, NAMES, source))
-        return upgraded(manifest, names, arrays)
-    _check_seal(archive, text, present, source)
-    unknown = set(manifest["needs"]) - _KNOWN_NEEDS
-    if unknown:
-        raise InvalidFile(
-            f"{source}: needs {', '.join(sorted(map(str, unknown)))}, which this dcomp does not "
-            "know: upgrade dcomp"
-        )
-    members = dict(manifest["members"])
-    names = json.loads(_text(archive, NAMES, source, members[NAMES]))
+        return _old_contents(manifest, archive, budget, source)
+    members = _members(manifest, text, archive, source)
+    names = parse_json(_checked(archive, NAMES, members, source), budget, "its names", nan=False)
     arrays = {
-        name.removesuffix(".npy"): _array(archive, name.removesuffix(".npy"), source, found)
-        for name, found in members.items()
+        name.removesuffix(".npy"): _array(archive, name, members, source)
+        for name in members
         if name.endswith(".npy")
     }
     return manifest, names, arrays
 
 
-def _check_seal(archive: zipfile.ZipFile, text: bytes, present: list[str], source: Path) -> None:
-    if SEAL not in present or _text(archive, SEAL, source) != digest(text).encode():
-        raise InvalidFile(f"{source}: the manifest is not the one that was sealed")
-    listed = {MANIFEST, SEAL, *json.loads(text)["members"]}
-    if listed != set(present) or len(present) != len(listed):
+def _old_contents(
+    manifest: Any, archive: Archive, budget: Budget, source: Path
+) -> tuple[Any, Any, Arrays]:
+    """The same of versions 1 to 3, which list their arrays and have no digests."""
+    listed = manifest["arrays"]
+    check_layout(listed, [str], "arrays")
+    wanted = {MANIFEST, NAMES, *(f"{name}.npy" for name in listed)}
+    if len(set(listed)) != len(listed) or wanted != set(archive.members):
         raise InvalidFile(f"{source}: its members are not those that the manifest lists")
+    arrays = {name: _array(archive, f"{name}.npy", {}, source) for name in listed}
+    return upgraded(
+        manifest, parse_json(archive.read(NAMES, each=_OF_TEXT), budget, "its names"), arrays
+    )
+
+
+def _members(manifest: Any, text: bytes, archive: Archive, source: Path) -> dict[str, str]:
+    """The digests of all members by name; the seal and `needs` are looked at."""
+    if SEAL not in archive.members or archive.read(SEAL, 64) != digest(text).encode():
+        raise InvalidFile(f"{source}: the manifest is not the one that was sealed")
+    check_layout(manifest, {"members": dict, "needs": [str]}, "manifest")
+    members: dict[str, str] = manifest["members"]
+    check_layout(list(members.values()), [str], "members")
+    if {MANIFEST, SEAL, *members} != set(archive.members):
+        raise InvalidFile(f"{source}: its members are not those that the manifest lists")
+    unknown = set(manifest["needs"]) - _KNOWN_NEEDS
+    if unknown:
+        raise InvalidFile(
+            f"{source}: needs {', '.join(sorted(unknown))}, which this dcomp does not "
+            "know: upgrade dcomp"
+        )
+    return members
 
 
 def _by_folder(arrays: Arrays) -> dict[str, Arrays]:
@@ -280,39 +332,25 @@ def _algorithm(options: dict[str, Any]) -> Algorithm:
     return algorithm
 
 
-def _text(archive: zipfile.ZipFile, name: str, source: Path, expected: str | None = None) -> bytes:
-    if archive.getinfo(name).file_size > _TEXT_LIMIT:
-        raise InvalidFile(f"{source}: {name} is too large to be of a dcomp fit")
-    content = archive.read(name)
-    if expected is not None and digest(content) != expected:
+def _checked(archive: Archive, name: str, digests: Mapping[str, str], source: Path) -> bytes:
+    """A member that has the digest which the manifest lists."""
+    content = archive.read(name, each=_OF_TEXT if name == NAMES else 1)
+    if name in digests and digest(content) != digests[name]:
         raise InvalidFile(f"{source}: {name} is not what was written there")
     return content
 
 
 def _array(
-    archive: zipfile.ZipFile, name: str, source: Path, expected: str | None = None
+    archive: Archive, name: str, digests: Mapping[str, str], source: Path
 ) -> npt.NDArray[Any]:
-    """One .npy member; its header is checked against the member's size before memory is taken."""
-    info = archive.getinfo(f"{name}.npy")
-    if info.compress_type != zipfile.ZIP_STORED:
+    """One .npy member, plain numbers in the order that `save` writes."""
+    if name in archive.members and archive.members[name].method != STORED:
         raise InvalidFile(f"{source}: array {name!r} is compressed; dcomp stores arrays plain")
-    with archive.open(info) as member:
-        content = member.read()
-    if expected is not None and digest(content) != expected:
-        raise InvalidFile(f"{source}: array {name!r} is not what was written there")
-    stream = io.BytesIO(content)
-    reader = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }[np.lib.format.read_magic(stream)]
-    shape, fortran, dtype = reader(stream)
-    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    array = parse_npy(_checked(archive, name, digests, source), name.removesuffix(".npy"))
     n_axes = _MOST_AXES.get(name.partition("/")[0].partition("_")[0], 2)
-    if dtype.hasobject or fortran or size > len(content) or len(shape) > n_axes:
+    native = array.dtype.kind in "biuf" and array.dtype.isnative
+    if not native or not array.flags.c_contiguous or array.ndim > n_axes:
         raise InvalidFile(f"{source}: array {name!r} is not what a dcomp fit holds")
-    if len(content) - stream.tell() != size:
-        raise InvalidFile(f"{source}: array {name!r} is not as long as its header says")
-    array = np.frombuffer(content, dtype=dtype, offset=stream.tell()).reshape(shape)
-    if dtype.kind == "f" and not np.isfinite(array).all():
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InvalidFile(f"{source}: array {name!r} must hold finite numbers")
-    return read_only(array.copy())
+    return read_only(array.copy())  # in memory of its own, aligned

@@ -12,6 +12,7 @@ from dcomp.data import FeatureSpace
 from dcomp.inference import State
 from dcomp.inference.draws import hyper_parameters
 from dcomp.result.draws import FIELDS, Draws, log_joint
+from dcomp.result.stored_checks import check_loadings
 from dcomp.result.trace import Trace
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -48,6 +49,9 @@ def read_draws(
     )
     if not fits:
         raise ValueError("its draws do not belong together")
+    if "Theta" in own:
+        for Theta in own["Theta"].reshape(-1, *state.n.shape):
+            check_loadings(Theta, features, "a draw of Theta")
     hyper = {name: own[name] for name in hyper_parameters(model)}
     fields: dict[str, Any] = {name: own.get(name) for name in FIELDS.values()}
     joint = log_joint([traces[chain] for chain in chains], sweep)

@@ -14,6 +14,7 @@ from dcomp.data import FeatureSpace
 from dcomp.models import Model
 from dcomp.result.chains import chain_value
 from dcomp.result.ending import Ending, best_of
+from dcomp.result.stored_checks import check_loadings
 from dcomp.result.stored_state import model_entry, read_model
 from dcomp.result.trace import Trace
 
@@ -58,10 +59,10 @@ def read_endings(
             and math.isfinite(chain_value(rows))
             and Theta.dtype == np.float32
             and Theta.shape == (features.n_features, model.n_components)
-            and (not Theta.size or (Theta.min() >= 0 and Theta.max() <= 1.001))  # rounding
         )
         if not fits:
             raise ValueError(f"the ending of chain {place} does not belong to it")
+        check_loadings(Theta, features, f"Theta of chain {place}")
         endings.append(Ending(entry["seed"], chain_value(rows), model, Theta))
     if left:
         raise ValueError(f"no chain has the ending {min(left)!r}")

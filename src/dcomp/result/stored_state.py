@@ -42,7 +42,7 @@ def read_model(entry: Any, arrays: Arrays, source: Path) -> Model:
     unknown = set(arrays) - {"gamma", *(parameter.name for parameter in scores.parameters())}
     if unknown:
         raise ValueError(f"model {kind.key} has no {', '.join(sorted(unknown))}")
-    model: Model = kind(scores, DirichletLoadings(arrays["gamma"], bool(entry["learn_gamma"])))
+    model: Model = kind(scores, DirichletLoadings(arrays["gamma"], entry["learn_gamma"]))
     return model
 
 
@@ -77,6 +77,7 @@ def read_state(
     K = model.n_components
     fits = (
         c.ndim == n.ndim == 2
+        and len(c) > 0
         and c.shape[1] == K
         and n.shape == (features.n_features, K)
         and c.dtype == n.dtype
@@ -88,11 +89,13 @@ def read_state(
     if z is not None and not _is_assignment(z, c, _n_values(model)):
         raise ValueError("the tokens are not those of the documents")
     carried = _carried(folders.get("carried", {}), model, algorithm, c, n)
-    recorded = _recorded(int(entry["recorded"]), folders, model, c, n)
-    firsts = tuple(int(first) for first in entry.get("parts", (0,)))
+    recorded = _recorded(entry["recorded"], folders, model, c, n)
+    firsts = tuple(entry.get("parts", (0,)))
     if not cuts(firsts, len(c)):
         raise ValueError(f"parts must begin with document 0 and ascend; found {firsts}")
-    where = (int(entry["sweep"]), int(entry["seed"]))
+    where = (entry["sweep"], entry["seed"])
+    if where[0] < 1 or where[1] < 0 or entry["recorded"] < 0:
+        raise ValueError("sweep must be at least 1, seed and recorded at least 0")
     return State.whole(model, c, n, *where, z, recorded, (), carried, firsts)
 
 

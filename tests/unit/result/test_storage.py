@@ -95,7 +95,7 @@ def test_an_array_of_another_length_than_its_header(path, change):
     """The archive is sound and the header plausible: only the number of bytes gives it away."""
     with zipfile.ZipFile(path) as archive:
         put(path, "state/n.npy", change(archive.read("state/n.npy")))
-    message = "array 'state/n' is not as long as its header says|not what a dcomp fit holds"
+    message = "array 'state/n' is not as long as its header says"
     with pytest.raises(dcomp.InvalidFile, match=message):
         dcomp.load(path)
 
@@ -265,7 +265,8 @@ def test_compressed_arrays_are_refused(path):
 def test_members_that_the_manifest_does_not_list(path, name):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(name, npy(np.zeros(3)))
-    with pytest.raises(dcomp.InvalidFile, match="members are not those that the manifest lists"):
+    message = "members are not those that the manifest lists|two of its members have one name"
+    with pytest.raises(dcomp.InvalidFile, match=message):
         dcomp.load(path)
 
 
@@ -278,10 +279,10 @@ def test_arrays_that_nobody_asked_for(path, with_draws):
         dcomp.load(with_draws)
 
 
-def test_text_that_is_too_long_is_not_read(path, monkeypatch):
-    monkeypatch.setattr(storage, "_TEXT_LIMIT", 100)
-    with pytest.raises(dcomp.InvalidFile, match=r"manifest\.json is too large"):
-        dcomp.load(path)
+def test_text_that_is_too_long_is_not_read(path):
+    with pytest.raises(dcomp.InvalidFile, match=r"limits=dcomp\.Limits\(memory=…\) allows more"):
+        dcomp.load(path, limits=dcomp.Limits(memory=100))
+    assert dcomp.load(path, limits=dcomp.Limits(memory="1 MB")).n_components == 2
 
 
 def test_a_failed_write_leaves_the_old_file(fitted, path, monkeypatch):
