@@ -6,6 +6,7 @@
 8
 """
 
+from dcomp.data.attributes import Attributes
 from dcomp.data.convert import as_counts
 from dcomp.data.counts import Counts
 from dcomp.data.datasets import docstrings
@@ -15,6 +16,7 @@ from dcomp.data.split import document_keys, halves, train_test
 from dcomp.data.text import bag, english_stop_words, tokenize
 
 __all__ = [
+    "Attributes",
     "Counts",
     "FeatureSpace",
     "Sequences",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from dcomp.data import frames, longform
+from dcomp.data.attributes import Attributes
 from dcomp.data.canonical import (
     LIMIT,
     Rows,
@@ -51,6 +52,9 @@ class Counts:
     A corpus is a sequence of parts, runs of documents that are worked on apart: one, unless it was
     cut by `in_parts`.
 
+    What else is known of documents (a party, a year) is in `attributes`, by name, and goes along
+    with them; see `with_attributes`.
+
     >>> counts = Counts.from_matrix([[2, 0, 1], [0, 0, 3]], feature_names=["a", "b", "c"])
     >>> counts.doc_totals.tolist(), counts.feature_totals.tolist()
     ([3, 3], [2, 0, 4])
@@ -63,6 +67,7 @@ class Counts:
     doc_ids: tuple[str, ...] | None = None
     sequences: Sequences | None = None  # the reading order, where there is one
     firsts: tuple[int, ...] = (0,)  # the first document of each part
+    attributes: Attributes = field(default_factory=Attributes)  # what else is known of documents
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -81,6 +86,12 @@ class Counts:
         order = self.sequences
         if order is not None and not order.is_of(self.indptr, self.indices, self.data):
             raise InvalidCounts("sequences must hold the tokens of each document; they do not")
+        about = self.attributes or Attributes(self.n_docs)
+        if not isinstance(about, Attributes) or about.n_docs != self.n_docs:
+            raise InvalidParameter(
+                f"attributes must be Attributes of {self.n_docs} documents; got {about!r}"
+            )
+        object.__setattr__(self, "attributes", about)
         if not cuts(self.firsts, self.n_docs):
             raise InvalidParameter(
                 f"firsts must ascend from 0 and stay below {self.n_docs}, the number of documents; "
@@ -424,7 +435,9 @@ found -1 at document 'd17', feature 'the'
             ids = tuple(ids[i] for i in chosen.tolist())
         matrix: Any = self.to_scipy()[chosen]
         order = None if self.sequences is None else self.sequences.rows(chosen)
-        return Counts(matrix.indptr, matrix.indices, matrix.data, self.features, ids, order)
+        about = self.attributes.rows(chosen)
+        rows = (matrix.indptr, matrix.indices, matrix.data)
+        return Counts(*rows, self.features, ids, order, attributes=about)
 
     def in_parts(self, n: int) -> Counts:
         """Give the same counts, cut into `n` parts of about as many entries each.
@@ -500,7 +513,7 @@ found -1 at document 'd17', feature 'the'
         matrix.sort_indices()
         order = None if self.sequences is None else self.sequences.moved(position)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, features, self.doc_ids, order, self.firsts)
+        return Counts(*rows, features, self.doc_ids, order, self.firsts, self.attributes)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -517,6 +530,21 @@ found -1 at document 'd17', feature 'the'
                 f"{features.n_features} features"
             )
         return replace(self, features=features)
+
+    def with_attributes(
+        self, attributes: Mapping[str, Iterable[Any]] | Any = None, **named: Iterable[Any]
+    ) -> Counts:
+        """Give the same counts with more known of their documents, a value per document: a mapping
+        or a frame, names as keywords, or both. Those of the same name are replaced.
+
+        >>> counts = Counts.from_matrix([[1], [2]]).with_attributes(party=["D", "R"])
+        >>> counts.rows([1]).attributes["party"].tolist()
+        ['R']
+        """
+        given: Any = {} if attributes is None else attributes
+        if frames.is_frame(given):
+            given = dict(zip(map(str, given.columns), frames.columns(given), strict=True))
+        return replace(self, attributes=self.attributes.with_columns({**given, **named}))
 
     def with_blocks(self, blocks: Iterable[Hashable] | ArrayLike | None) -> Counts:
         """Give the same counts with features put into blocks, one id per feature.
@@ -599,7 +627,8 @@ found -1 at document 'd17', feature 'the'
     def __reduce__(self) -> tuple[type[Counts], tuple[Any, ...]]:
         # A restored array is writeable again unless the constructor freezes it.
         parts = (self.indptr, self.indices, self.data)
-        return Counts, (*parts, self.features, self.doc_ids, self.sequences, self.firsts)
+        about = (self.doc_ids, self.sequences, self.firsts, self.attributes)
+        return Counts, (*parts, self.features, *about)
 
     @property
     def in_words(self) -> str:

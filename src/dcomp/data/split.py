@@ -75,7 +75,13 @@ def _corpus(counts: Counts) -> _core.Corpus:
 
 def _with_data(counts: Counts, data: NDArray[Any]) -> Counts:
     rows = without_zeros(Rows(counts.indptr, counts.indices, data))
-    return Counts(*rows, counts.features, counts.doc_ids, firsts=counts.firsts)
+    return Counts(
+        *rows,
+        counts.features,
+        counts.doc_ids,
+        firsts=counts.firsts,
+        attributes=counts.attributes,
+    )
 
 
 def train_test(counts: Counts, test_fraction: float = 0.1, seed: int = 0) -> tuple[Counts, Counts]:
