@@ -223,8 +223,9 @@ def _checked(table: Any) -> Any:
     try:
         kind = getattr(sparse, f"{table.format}_array")
         same = compressed(Rows(table.indptr, table.indices, table.data), table.shape, kind)
-        if same.indptr[-1] < 0:  # of which scipy thinks that nothing is stored
-            raise ValueError("indptr must not be negative")
+        # scipy looks no further where the last is 0 or negative, and then reads beyond its memory.
+        if same.indptr[0] != 0 or (np.diff(same.indptr) < 0).any():
+            raise ValueError("indptr must ascend from 0, and be negative nowhere")
         same.check_format(full_check=True)
     except (ValueError, TypeError) as error:
         raise InvalidCounts(f"counts must be a well-formed sparse matrix: {error}") from None

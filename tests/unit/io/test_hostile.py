@@ -33,7 +33,8 @@ def npz(**arrays: object) -> bytes:
 
 def matrix(shape, **changes) -> bytes:
     parts = {"data": [1], "indices": np.int32([0]), "indptr": np.int32([0, 1])}
-    return npz(format=np.array(b"csr"), shape=np.array(shape), **{**parts, **changes})
+    parts["format"] = np.array(b"csr")
+    return npz(shape=np.array(shape), **{**parts, **changes})
 
 
 def flagged(content: bytes, **changes: int) -> bytes:
@@ -88,6 +89,10 @@ WRONG = {
     "method.npz": (lambda: flagged(matrix([1, 1]), method=99), "method 99"),
     "encrypted.npz": (lambda: flagged(matrix([1, 1]), flags=1), "is encrypted"),
     "negative.npz": (lambda: matrix([1, 1], indptr=np.int32([0, -1])), "negative"),
+    "crash.npz": (
+        lambda: matrix([3, 3], format=np.array(b"csc"), indptr=np.int32([0, 2**30, 9, 0])),
+        "indptr must ascend",
+    ),
     "half.npz": (lambda: matrix([1, 2], indices=np.float32([0])), "whole numbers"),
     "pickled.npz": (lambda: matrix([1, 1], data=np.array([b"x"])), "must be numbers"),
     "cut.csv.bz2": (lambda: bz2.compress(b"doc,word\n" * 999)[:-9], "cannot be decompressed"),
