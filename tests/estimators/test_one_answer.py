@@ -179,7 +179,8 @@ def test_a_long_document_comes_to_rest(tables):
     fit = dcomp.PLSA(4, verbose=0).fit(counts).fit_
     folded = fit.fold_in(counts)
     longer = fit.fold_in(counts, max_inner=20_000, tol=0.0)
-    assert (longer.bound - folded.bound).max() < 0.1
+    rounding = 3e-7 * counts.doc_totals  # of a bound in single precision
+    assert (longer.bound - folded.bound < np.maximum(0.1, rounding)).all()
     assert np.abs(longer.scores - folded.scores).max() < 1e-3
 
 

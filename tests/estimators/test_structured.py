@@ -104,7 +104,7 @@ def test_a_search_goes_on_after_a_load(tmp_path):
     assert whole.model.structure.n_nodes > 6
     for stop in (22, 25):
         part = small(**options, max_iter=stop).fit(counts).fit_
-        dcomp.save(part, tmp_path / "part.dcomp")
+        dcomp.save(part, tmp_path / "part.dcomp", overwrite=True)
         again = dcomp.fit(
             counts, part.model, max_iter=30, resume=dcomp.load(tmp_path / "part.dcomp")
         )

@@ -323,7 +323,7 @@ def test_kernel_checks_shapes():
     tail = (np.zeros((40, 3)), np.zeros((12, 3)), 1, 0.0, 1)
     with pytest.raises(ValueError, match=r"eta_in must have the shape \(40, 3\)"):
         _core.laplace(*head, *prior, eta[:5].copy(), eta.copy(), *tail)
-    with pytest.raises(ValueError, match="mu0 must hold K numbers"):
+    with pytest.raises(ValueError, match=r"P must have the shape \(3, 3\)"):
         _core.laplace(*head, normal.mu0, np.eye(2), 0.0, eta, eta.copy(), *tail)
 
 

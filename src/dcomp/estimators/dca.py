@@ -202,20 +202,21 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return {name: own[name] for name in own if name in options} | dict(self._fixed)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
-        """Fit, then the scores of the same documents: `fit_.scores` of what climbs (mean field,
-        map, ml, tempered EM, laplace).
+        """Fit, then the scores of the same documents by `transform`, with the exposures that they
+        were fitted with.
 
-        A climb that has converged leaves its documents where `transform` has them, so that
-        `fit(X).transform(X)` is the same; one that was ended before (by `max_iter`, a callback or
-        Ctrl-C) does not, and `transform` then is a little ahead of these. Of a sampler the two are
-        different questions: `fit_.scores` is the mean over its sweeps, in which the loadings vary,
-        `transform` takes them as given; here it is `transform`, and so it is where an option of
-        `transform` is given.
+        A climb that has converged leaves its documents where `transform` has them: then these are
+        `fit_.scores`. Of one that was ended before (by `max_iter`, a callback or Ctrl-C),
+        `transform` is a little ahead of them. Of a sampler the two are different questions:
+        `fit_.scores` is the mean over its sweeps, in which the loadings vary, `transform` takes
+        them as given.
         """
-        self.fit(X, y)
-        if params or self.fit_.algorithm.samples:
-            return self.transform(X, **params)
-        return self.fit_.scores.copy()
+        fitted = self.fit(X, y).fit_
+        if not params and fitted.at_rest:
+            return fitted.scores.copy()
+        if fitted.exposure_rule is None:
+            params.setdefault("exposure", fitted.exposure)
+        return self.transform(X, **params)
 
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
         """Scores of documents, (I, K): E[m] for DM (rows sum to 1), E[l] for GP and CGP, softmax(η)

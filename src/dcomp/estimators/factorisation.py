@@ -236,11 +236,11 @@ class NMF(DCA):
         return super().fit(X)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
-        """Fit, then L (I, K) of the same documents, whose loss is `loss_`: `fit_.scores`, of the
-        squared loss what `transform` gives."""
-        if not self._is_squared:
-            return super().fit_transform(X, y, **params)
-        return self.fit(X, y).transform(X, **params)
+        """Fit, then L (I, K) of the same documents, whose loss is `loss_`: `fit_.scores`, however
+        the fit ended; of the squared loss what `transform` gives."""
+        if self._is_squared or params:
+            return self.fit(X, y).transform(X, **params)
+        return self.fit(X, y).fit_.scores.copy()
 
     def transform(self, X: Any, exposure: Any = None, method: str = "auto") -> npt.NDArray[Any]:
         """L (I, K) of least loss for documents with the components given."""

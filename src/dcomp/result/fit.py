@@ -17,7 +17,7 @@ from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Weights
 from dcomp.inference.path import Path
 from dcomp.inference.rest import FoldIn
-from dcomp.inference.run import CONVERGED
+from dcomp.inference.run import CONVERGED, ROUNDING
 from dcomp.inference.sampled_scores import SampledScores
 from dcomp.inference.stopping import Remaining
 from dcomp.models import Model, Observations
@@ -95,6 +95,12 @@ class Fit:
     def converged(self) -> bool:
         """Whether the stopping rule was met."""
         return self.reason == CONVERGED
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the documents are where `transform` has them: `scores` then is its answer."""
+        comes_to_rest = self.algorithm.is_plain or self.algorithm.has_schedule
+        return comes_to_rest and self.reason in (CONVERGED, ROUNDING)
 
     @property
     def dtype(self) -> np.dtype[Any]:
