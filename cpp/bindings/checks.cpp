@@ -1,5 +1,7 @@
 #include "checks.hpp"
 
+#include <algorithm>
+
 namespace dcomp::bindings {
 
 namespace {
@@ -32,8 +34,9 @@ void Call::wrong_number(const char* name, const char* rule, const std::string& f
 
 void Call::blocks(const Vector<const std::int32_t>& block, std::int64_t J,
                   std::int64_t n_blocks) const {
-  require(n_blocks >= 1 && n_blocks <= std::numeric_limits<std::int32_t>::max(),
-          "n_blocks must lie in [1, 2^31)", n_blocks);
+  // Each has a feature: more of them would take memory for nothing.
+  require(n_blocks >= 1 && n_blocks <= std::max<std::int64_t>(J, 1),
+          "n_blocks must lie in [1, features]", n_blocks);
   shape("block", block, {J}, "features");
   within("block", block, 0, static_cast<std::int32_t>(n_blocks - 1), "in [0, n_blocks)");
 }

@@ -227,6 +227,15 @@ class Cooling(Carried):
         """Whether all tokens are in use."""
         return self.final >= 0
 
+    def check(self, model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any]) -> None:
+        """A ValueError unless both β are powers, and the best counts are of these documents."""
+        super().check(model, c, n)
+        if not (0 < self.beta <= 1 and 0 < self.best_beta <= 1):
+            raise ValueError(f"β must lie in (0, 1]; found {self.beta} and {self.best_beta}")
+        for mine, theirs in ((self.c, c), (self.n, n)):
+            if mine is None or mine.shape != theirs.shape or not (mine >= 0).all():
+                raise ValueError("the best counts do not belong to these documents and features")
+
 
 def _cooling(shared: Global) -> Cooling:
     assert isinstance(shared.carried, Cooling)

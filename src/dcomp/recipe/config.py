@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,9 @@ from dcomp.recipe.table import READING, table
 
 INPUT = "input"
 _LARGEST = 1 << 20  # bytes; room for a prior with a number for each of 50,000 features
+# A dotted key takes the parser the square of its parts; of options, none has more than one dot.
+_MOST_DOTS = 100
+_LONG_KEY = re.compile(rb"(?:\.[ \t]*(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*){%d}" % _MOST_DOTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +59,7 @@ class Config:
     def read(cls, path: str | Path) -> Config:
         """From a file; an error names it, the key and what must hold."""
         path = Path(path)
-        try:
-            if path.stat().st_size > _LARGEST:
-                raise InvalidFile(f"{path}: a config file has at most {_LARGEST:,} bytes")
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except InvalidFile:
-            raise
-        except (ValueError, RecursionError) as error:  # not TOML, not text, a number without end
-            raise InvalidFile(f"{path}: a config file is TOML; {error}") from None
+        values = _parsed(path)
         section = values.pop(INPUT, {})
         if not isinstance(section, dict):
             raise InvalidConfig(f"{path}: {INPUT} must be a table, [{INPUT}]; got {section!r}")
@@ -82,6 +79,23 @@ class Config:
             lines += [_line(options[name], value, path) for name, value in self.input.items()]
         with atomic_write(path) as stream:
             stream.write(("\n".join(lines) + "\n").encode())
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    """The tables of the file; an InvalidFile, within the time and memory of a short text, where it
+    has none."""
+    with path.open("rb") as stream:
+        content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise InvalidFile(f"{path}: a config file has at most {_LARGEST:,} bytes")
+    if _LONG_KEY.search(content):
+        raise InvalidFile(f"{path}: a key must have fewer than {_MOST_DOTS} dots")
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except RecursionError:
+        raise InvalidFile(f"{path}: a config file is TOML; this one is nested too deep") from None
+    except ValueError as error:  # of TOML, of UTF-8, or a number of thousands of digits
+        raise InvalidFile(f"{path}: a config file is TOML; {error}") from None
 
 
 def _checked(

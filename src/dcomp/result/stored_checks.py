@@ -38,6 +38,7 @@ def check_fit(
         )
     _check_provenance(provenance, state, features)
     _check_words(state, provenance)
+    _check_rows(state)
     Theta = mean_loadings(state, algorithm, features)
     may_be_empty = None
     if algorithm.treatment == "map" and state.recorded is None:
@@ -97,6 +98,18 @@ def _check_provenance(provenance: Provenance, state: State, features: FeatureSpa
         )
     if not (tokens >= 0 and 0 <= provenance.n_empty_docs <= provenance.n_docs):
         raise ValueError("its documents cannot have so many words, or be so often empty")
+
+
+def _check_rows(state: State) -> None:
+    """The recorded shares of nodes in leaves, where there are some, are distributions."""
+    recorded = state.recorded
+    if recorded is None or "upsilon" not in recorded.own:
+        return
+    scores: Any = state.model.scores
+    leaf, n_leaves = scores.structure.leaf, scores.structure.n_leaves
+    totals = np.bincount(leaf, recorded.own["upsilon"], n_leaves)
+    if not (np.abs(totals / recorded.count - 1) < _ROUNDING).all():
+        raise ValueError("the recorded rows of upsilon must sum to 1 for each leaf")
 
 
 def _check_words(state: State, provenance: Provenance) -> None:

@@ -268,3 +268,12 @@ def test_memory_stays_small(dtype, megabytes):
     tracemalloc.stop()
     assert counts.n_tokens == entries
     assert peak < megabytes * 1e6
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+def test_rows_that_fall_back_to_0_are_refused(form):
+    """Of such a matrix scipy believes that it is empty; it then reads beyond the end."""
+    matrix = getattr(sparse, f"{form}_array")(np.diag([1, 2, 3]))
+    matrix.indptr[:] = [0, 3, 2, 0]
+    with pytest.raises(InvalidCounts, match="must ascend from 0"):
+        Counts.from_matrix(matrix)

@@ -69,6 +69,31 @@ def test_refused_with_file_key_and_rule(tmp_path, text, message):
         Config.read(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("alpha = " + "[" * 5000, "nested too deep"),
+        ("a" + ".a" * 5000 + " = 1", "a key must have fewer than 100 dots"),
+        ("[a" + " . 'a b'" * 5000 + "]", "a key must have fewer than 100 dots"),
+        ("n_components = " + "9" * 5000, "a config file is TOML"),
+        ("#" * (1 << 20) + "\n", "at most 1,048,576 bytes"),
+    ],
+    ids=["deep", "dots", "quoted-dots", "digits", "long"],
+)
+def test_a_parser_s_limits_are_no_errors_of_its_own(tmp_path, text, message):
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    with pytest.raises(dcomp.InvalidFile, match=message):
+        Config.read(path)
+
+
+def test_as_much_as_is_allowed(tmp_path):
+    path = tmp_path / "run.toml"
+    numbers = "alpha = [" + ", ".join(["0.5"] * 1000) + "]\n#"
+    path.write_text(numbers + "x" * ((1 << 20) - len(numbers)))
+    assert len(Config.read(path).recipe["alpha"]) == 1000
+
+
 def test_no_toml(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text("alpha 1")

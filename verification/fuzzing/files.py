@@ -1,0 +1,234 @@
+"""Files of counts and config files: small valid ones to begin with, and what must hold of what was
+read from one."""
+
+from __future__ import annotations
+
+import atexit
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import dcomp
+from dcomp.recipe import Config, Recipe
+from fuzzing.archives import Members, edited, members_of, npy
+from fuzzing.choices import Choices
+from fuzzing.guard import hold
+
+EXTENSIONS = {
+    "docword": ".txt", "ldac": ".dat", "matrix-market": ".mtx", "npz": ".npz", "table": ".csv",
+    "text": ".txt", "jsonl": ".jsonl",
+}  # fmt: skip
+FRACTIONAL = ("matrix-market", "npz", "table")  # formats that take `fractional=True`
+# Of the door, in an order that kept inputs rely on.
+NAMES = ("x.txt", "x.dat", "x.ldac", "x.mtx", "x.npz", "x.csv", "x.tsv", "x.jsonl", "docword.x.txt")
+SCRATCH = "DCOMP_FUZZ_SCRATCH"  # names a folder that whoever started the process clears
+_PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": lambda content: gzip.compress(content, 1, mtime=0),
+    ".bz2": lambda content: bz2.compress(content, 1),
+    ".xz": lambda content: lzma.compress(content, preset=0),
+}
+
+
+@cache
+def folder() -> Path:
+    """For files of this process, in memory where the machine has such a place."""
+    made = Path(tempfile.mkdtemp(prefix="dcomp-fuzz-", dir=memory_folder()))
+    owner = os.getpid()
+    atexit.register(lambda: owner == os.getpid() and shutil.rmtree(made, ignore_errors=True))
+    return made
+
+
+def memory_folder() -> str | None:
+    """Where files lie in memory; None where there is no such place."""
+    usable = os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK)
+    return os.environ.get(SCRATCH) or ("/dev/shm" if usable else None)
+
+
+def scratch(name: str, content: bytes) -> Path:
+    """A file with this content."""
+    path = folder() / name
+    path.write_bytes(content)
+    return path
+
+
+def reader(name: str) -> Callable[[bytes], None]:
+    """Reads a file of one format. Where counts may be fractional, the content itself says whether
+    they are taken so: one input is one reading, and a kept one is the same reading again."""
+
+    def check(content: bytes) -> None:
+        options: dict[str, Any] = {}
+        if name in FRACTIONAL:
+            options["fractional"] = bool(zlib.crc32(content) & 1)
+        path = scratch("file" + EXTENSIONS[name], content)
+        check_counts(dcomp.read(path, format=name, **options))
+
+    return check
+
+
+def check_counts(counts: dcomp.Counts) -> None:
+    """What every kernel takes for granted."""
+    indptr, indices, data = counts.indptr, counts.indices, counts.data
+    hold(indptr.dtype == np.int64 and indices.dtype == np.int32, "Counts: kinds of numbers")
+    hold(data.dtype in (np.int32, np.float64), "Counts: kind of data")
+    hold(len(indptr) == counts.n_docs + 1 and indptr[0] == 0, "Counts: begins at 0")
+    hold(indptr[-1] == len(indices) == len(data), "Counts: ends at the last")
+    hold(bool((np.diff(indptr) >= 0).all()), "Counts: rows in order")
+    if len(data):
+        hold(bool(np.isfinite(data).all() and data.min() > 0), "Counts: positive and finite")
+        hold(bool(indices.min() >= 0 and indices.max() < counts.n_features), "Counts: in range")
+        inner = np.ones(len(indices), bool)
+        inner[indptr[:-1][indptr[:-1] < len(indices)]] = False
+        hold(bool((np.diff(indices)[inner[1:]] > 0).all()), "Counts: columns ascend in a row")
+    names, ids = counts.features.names, counts.doc_ids
+    hold(names is None or len(names) == counts.n_features, "Counts: a name per feature")
+    hold(ids is None or len(ids) == counts.n_docs, "Counts: an id per document")
+    hold(len(counts.fingerprint()) == 64 and bool(repr(counts)), "Counts: can be named")
+
+
+def door(content: bytes) -> None:
+    """Read what `through_the_door` made: the name is in the first byte, compression in its end."""
+    choice, content = content[0] if content else 0, content[1:]
+    name = NAMES[choice % len(NAMES)] + ("", *_PACKERS)[choice // len(NAMES) % 4]
+    check_counts(dcomp.read(scratch(name, content)))
+
+
+def through_the_door(data: bytes) -> bytes:
+    """The rest of the bytes under the name of the first, packed as it says; the second says whether
+    the packed file is spoilt."""
+    choice, damage, content = (*data[:1], 0)[0], (*data[1:2], 0)[0], data[2:]
+    packer = ("", *_PACKERS)[choice // len(NAMES) % 4]
+    if packer:
+        content = _PACKERS[packer](content)
+        if damage & 7 == 7:
+            place = (damage >> 3) * len(content) // 32
+            content = content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :]
+        elif damage & 7 == 6:
+            content = content[: (damage >> 3) * len(content) // 32]
+        elif damage & 7 == 5:
+            content += content[: damage >> 3]
+    return bytes([choice]) + content
+
+
+def config(content: bytes) -> None:
+    """Read a config file, make a recipe of it, and write what was read."""
+    path = scratch("run.toml", content)
+    found = Config.read(path)
+    with contextlib.suppress(dcomp.DcompError):
+        recipe = Recipe(**found.recipe)
+        repr(recipe)
+        recipe.effective()
+    found.write(path)
+    again = Config.read(path)
+    hold(repr(again.recipe) == repr(found.recipe), "config: read again it says the same")
+    hold(repr(again.input) == repr(found.input), "config: the same of input")
+
+
+def npz(data: bytes) -> bytes:
+    """One of some saved matrices, with the edits that the bytes say."""
+    choices = Choices(data)
+    bases = _matrices()
+    return edited(bases[choices.below(len(bases))], choices, lambda members: None)
+
+
+@cache
+def _matrices() -> tuple[Members, ...]:
+    table = sparse.coo_array(np.array([[2, 0, 1], [0, 3, 0]]))
+    kinds = ("csr", "csc", "coo", "bsr", "dia")
+    saved = []
+    for kind in kinds:
+        stream = io.BytesIO()
+        sparse.save_npz(stream, table.asformat(kind), compressed=False)
+        saved.append(members_of(stream.getvalue()))
+    fractional = dict(saved[0])
+    fractional["data.npy"] = npy(np.array([0.5, 1.0, 2.25]))
+    return (*saved, fractional)
+
+
+def npz_seeds() -> Iterator[bytes]:
+    """A first edit of each kind for each matrix."""
+    for place in range(6):
+        for edit in range(8):
+            yield bytes([place, 0, edit, *range(place, place + 10)])
+        yield bytes([place])
+
+
+def door_seeds() -> Iterator[bytes]:
+    """Valid files of every format under every compression."""
+    formats = (
+        "docword",
+        "ldac",
+        "ldac",
+        "matrix-market",
+        "npz",
+        "table",
+        "table",
+        "jsonl",
+        "docword",
+    )
+    for packer in range(4):
+        for place, name in enumerate(formats):
+            for content in SEEDS[name]()[:2]:
+                if name == "table" and NAMES[place].endswith(".tsv"):
+                    content = content.replace(b",", b"\t")
+                yield bytes([packer * len(NAMES) + place, 0]) + content
+
+
+def _npz_files() -> list[bytes]:
+    out = []
+    for matrix in (sparse.csr_array([[2, 0, 1], [0, 3, 0]]), sparse.coo_array([[0.5, 0], [1, 2]])):
+        stream = io.BytesIO()
+        sparse.save_npz(stream, matrix)
+        out.append(stream.getvalue())
+    return out
+
+
+_MARKET = b"%%MatrixMarket matrix "
+SEEDS: dict[str, Callable[[], list[bytes]]] = {
+    "docword": lambda: [
+        b"2\n3\n2\n1 1 4\n2 3 1\n",
+        b"3\n2\n4\n1 1 1\n1 2 2\n2 1 3\n3 2 1\n",
+        b"1\r\n1\r\n1\r\n1 1 1\r\n",
+        b"1\n1\n0\n",
+    ],
+    "ldac": lambda: [b"2 0:1 7:3\n1 2:2\n", b"0\n1 0:1\n", b"3 0:1 1:1 2:1\r\n\r\n1 0:5\r\n"],
+    "matrix-market": lambda: [
+        _MARKET + b"coordinate integer general\n% a comment\n2 3 2\n1 1 4\n2 3 1\n",
+        _MARKET + b"coordinate real general\n2 2 2\n1 1 4.5\n2 2 1e2\n",
+        _MARKET + b"coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n",
+        _MARKET + b"array integer general\n2 2\n1\n0\n3\n4\n",
+        _MARKET + b"array real symmetric\n2 2\n1\n0\n3\n",
+    ],
+    "npz": _npz_files,
+    "table": lambda: [
+        b"doc,word,count\nd1,cat,2\nd2,ant,1\n",
+        b"doc,word\nd1,cat\nd1,cat\nd2,ant\n",
+        b'doc,a,"b ""c""",d\nx,1,0,2\ny,0,3,0\n',
+        b"\xef\xbb\xbfdoc,word,count\r\nd1,cat,2.5\r\n",
+    ],
+    "text": lambda: [b"Cat and dog.\nDog!\n", "Straße naïve 猫\n\ncat\n".encode(), b"a\r\nb b b\n"],
+    "jsonl": lambda: [
+        b'{"id": "d1", "text": "Cat and dog."}\n{"id": 2, "text": "dog"}\n',
+        b'{"text": "caf\\u00e9 cat"}\n\n{"text": "", "more": [1, {"x": null}]}\n',
+    ],
+}
+
+CONFIGS = (
+    b'model = "GP"\nn_components = 50\nalpha = 0.1\n\n[input]\nmin_docs = 5\n',
+    b'model = "LDA"\nalgorithm = "gibbs"\nburn_in = 10\nrandom_state = 1\ntol = 1e-3\n',
+    b"n_components = 2\nalpha = [0.1, 0.2]\nmax_iter = 7\n",
+    b'[input]\nformat = "table"\nvocab = "words.txt"\nfractional = true\n',
+    b'model = "TM"\ntree = "tree.json"\ndraw_budget = "1GB"\nn_chains = 2\n',
+)

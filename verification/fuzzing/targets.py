@@ -1,0 +1,82 @@
+"""The table of what is fuzzed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import dcomp
+from fuzzing import files, fits, native
+
+OF_FILES = (dcomp.DcompError, OSError)
+OF_NATIVE = (TypeError, ValueError, RuntimeError)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing that takes bytes.
+
+    >>> TARGETS["ldac"].build(b"1 0:2\\n")
+    b'1 0:2\\n'
+    """
+
+    about: str
+    check: Callable[[bytes], object]  # reads what was built, and looks at what came of it
+    seeds: Callable[[], Iterable[bytes]]
+    build: Callable[[bytes], bytes] = bytes  # what is read, of the fuzzer's bytes
+    allowed: tuple[type[BaseException], ...] = OF_FILES
+    tokens: tuple[bytes, ...] = ()  # that a file of this kind has
+    max_len: int = 512
+    watched: tuple[str, ...] = ("dcomp.io", "dcomp.data")  # packages whose coverage guides
+
+
+_SIZES = (b"0", b"1", b"2147483647", b"2147483648", b"4294967297", b"9223372036854775808", b"-1")
+_NUMBERS = (*_SIZES, b"1e9", b"1e400", b"nan", b"inf", b"0.5", b"0x1", b"1_0", b"+1")
+_OF_FITS = ("dcomp.io", "dcomp.data", "dcomp.result", "dcomp.models")
+_TEXT = (b"\r\n", b"\xef\xbb\xbf", b"\x00", b"\xc3\xa9", b"\xff", b"\xe2\x80\xa8")
+
+
+def _of_options() -> tuple[bytes, ...]:
+    """The keys of config files, and words that they may hold."""
+    from dcomp.recipe import READING, table
+
+    options = [*table().values(), *READING]
+    words = {word for option in options for word in option.words}
+    keys = {option.name for option in options}
+    return tuple(name.encode() for name in sorted(keys | words))
+
+
+TARGETS: dict[str, Target] = {
+    "docword": Target("UCI bag of words", files.reader("docword"), files.SEEDS["docword"],
+                      tokens=(*_SIZES, b"1 1 1\n", b":", *_TEXT)),
+    "ldac": Target("lda-c", files.reader("ldac"), files.SEEDS["ldac"],
+                   tokens=(*_SIZES, b"1 0:1\n", b" 0:1", *_TEXT)),
+    "matrix-market": Target(
+        "Matrix Market", files.reader("matrix-market"), files.SEEDS["matrix-market"],
+        tokens=(*_NUMBERS, b"%%MatrixMarket matrix", b"coordinate", b"array", b"integer", b"real",
+                b"double", b"pattern", b"unsigned-integer", b"general", b"symmetric", b"hermitian",
+                b"%", *_TEXT)),
+    "npz": Target("npz as bytes", files.reader("npz"), files.SEEDS["npz"], max_len=2048,
+                  tokens=(b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"\x93NUMPY\x01\x00")),
+    "npz-edits": Target("npz, edited and packed again", files.reader("npz"), files.npz_seeds,
+                        files.npz, max_len=64),
+    "table": Target("tables, CSV", files.reader("table"), files.SEEDS["table"],
+                    tokens=(*_NUMBERS, b'"', b'""', b",", b"doc,word,count\n", *_TEXT)),
+    "text": Target("texts", files.reader("text"), files.SEEDS["text"],
+                   tokens=(b"the ", b"'", b"-", *_TEXT)),
+    "jsonl": Target("JSON lines", files.reader("jsonl"), files.SEEDS["jsonl"],
+                    tokens=(*_NUMBERS, b'{"text": "', b'"}', b'"id": ', b"\\u0000", b"\\ud800",
+                            b"null", b"[[[[", b"NaN", b"Infinity", *_TEXT)),
+    "door": Target("every format by its name, compressed or not", files.door, files.door_seeds,
+                   files.through_the_door, max_len=1024,
+                   tokens=(b"\x00\x00", b"\t\x00", b"\x12\x00", b"\x1b\x00", *_SIZES)),
+    "config": Target("config files", files.config, lambda: files.CONFIGS,
+                     tokens=(*_of_options(), b"[input]\n", b" = ", b"[[", b'"""', b"true",
+                             b"1979-05-27", b"\\u0000", *_NUMBERS),
+                     watched=("dcomp.recipe", "dcomp.models.options")),
+    "fit": Target("fits as bytes", fits.check, fits.whole, max_len=32768, watched=_OF_FITS),
+    "fit-edits": Target("fits, edited and sealed again", fits.check, fits.edits, fits.build,
+                        max_len=64, watched=_OF_FITS),
+    "native": Target("the native border", native.check, native.seeds, allowed=OF_NATIVE,
+                     max_len=96, watched=("fuzzing",)),
+}  # fmt: skip
