@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -142,13 +143,25 @@ void require_counts(const Call& call, const char* name, const Matrix<const std::
   call.not_negative(name, counts);
 }
 
+// Of documents: kernels add up a document's words in 32 bits.
+void require_document_counts(const Call& call, const Matrix<const std::int32_t>& c) {
+  require_counts(call, "c", c);
+  const Rows<const std::int32_t> view = rows(c);
+  for (std::int64_t i = 0; i < view.n_rows; ++i) {
+    std::int64_t total = 0;
+    for (std::int64_t k = 0; k < view.width; ++k) total += view.row(i)[k];
+    call.require(total <= std::numeric_limits<std::int32_t>::max(),
+                 "rows of c must sum to less than 2^31", total);
+  }
+}
+
 void scores_draw(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> out,
                  std::uint64_t seed, std::uint32_t sweep, int n_threads, std::int64_t first) {
   const Call call("draw_scores");
   const int threads = call.threads(n_threads);
   const ScorePrior view = prior_of(prior, c);
   prior.require_mode("sample");
-  require_counts(call, "c", c);
+  require_document_counts(call, c);
   require_first(first, rows(c).n_rows);
   call.shape("out", out, {rows(c).n_rows, rows(c).width}, "documents, K");
   call.apart({span("out", out), span("c", c)});
@@ -206,7 +219,7 @@ double score_moments(Matrix<const std::int32_t> c, const Prior& prior, int n_thr
   const Call call("log_score_moments");
   const int threads = call.threads(n_threads);
   const ScorePrior view = prior_of(prior, c);
-  require_counts(call, "c", c);
+  require_document_counts(call, c);
   const Released release;
   return log_score_moments(dense_view(c), view, nullptr, threads);
 }
@@ -224,7 +237,7 @@ void tree_means(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float> 
   const int threads = call.threads(n_threads);
   const ScorePrior view = prior_of(prior, c);
   require_means(call, prior, view);
-  require_counts(call, "c", c);
+  require_document_counts(call, c);
   call.shape("out", out, {rows(c).n_rows, rows(c).width}, "documents, K");
   call.apart({span("out", out), span("c", c)});
   const Released release;

@@ -331,8 +331,9 @@ def test_fits_of_earlier_versions_still_load(name):
     assert loaded.model.key == expected["model"]
     assert loaded.objective == pytest.approx(expected["objective"])
     np.testing.assert_allclose(loaded.Theta, expected["Theta"], rtol=1e-6)
+    # Documents come to rest more closely than they did when these files were written.
     new = loaded.transform(np.array(expected["new"]))
-    np.testing.assert_allclose(new, expected["scores"], rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(new, expected["scores"], rtol=1e-3, atol=2e-3)
     for field, values in expected.get("draws", {}).items():
         np.testing.assert_allclose(getattr(loaded.draws, field), values, rtol=1e-6)
 
