@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from threading import Lock
+from threading import Event, Lock
 from typing import Protocol, runtime_checkable
 
 from dcomp.errors import held_warnings, warn
@@ -130,7 +130,7 @@ class _SideBySide:
 
     def __init__(self, seeds: Sequence[int], one: One, callbacks: Sequence[Callback]) -> None:
         self._seeds, self._one, self._callbacks = seeds, one, callbacks
-        self._lock = Lock()
+        self._lock, self._may_begin = Lock(), Event()
         self._done: dict[int, Chain] = {}
         self._last = math.inf  # the last chain that goes on: those after it stop after a sweep
 
@@ -140,11 +140,15 @@ class _SideBySide:
         at_once = min(n_threads, len(numbers))
         where = LocalExecutor(n_threads // at_once)
         with ThreadPoolExecutor(at_once, thread_name_prefix="chain") as pool:
-            work = [pool.submit(self._chain, number, where) for number in numbers]
+            work: list[Future[list[Warning]]] = []
             try:
+                # None begins before all are there: an interrupt in between stops them all.
+                work += (pool.submit(self._chain, number, where) for number in numbers)
+                self._may_begin.set()
                 wait(work)
             except KeyboardInterrupt:
                 self._last = -1
+                self._may_begin.set()
                 wait(work)  # each comes to the end of its sweep
         return self._gathered(work)
 
@@ -173,6 +177,7 @@ class _SideBySide:
             if number > self._last:
                 raise KeyboardInterrupt
 
+        self._may_begin.wait()
         try:
             go_on()
             own = [*_of_chain(self._callbacks, number), go_on]
