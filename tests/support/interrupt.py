@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 
 
+AGAIN = 3.0  # seconds
+
+
 class Pressed:
-    """SIGINT for this process, once, so many seconds after `start`."""
+    """SIGINT for this process, so many seconds after `start`; and again some seconds later, as a
+    person would, if it fell where Python lets exceptions go unheard (callbacks of the garbage
+    collector, of which hypothesis has one)."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -22,12 +27,17 @@ class Pressed:
 
     def start(self, *_: Any) -> None:
         if self._timer is None:
-            self._timer = threading.Timer(self.seconds, self._press)
-            self._timer.daemon = True
-            self._timer.start()
+            self._press_in(self.seconds)
+
+    def _press_in(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._press)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _press(self) -> None:
-        self.at = time.perf_counter()
+        if self.at is None:
+            self.at = time.perf_counter()
+            self._press_in(AGAIN)
         os.kill(os.getpid(), signal.SIGINT)
 
     def waited(self) -> float:
