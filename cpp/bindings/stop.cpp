@@ -27,6 +27,10 @@ void Stop::enter() {
 
 void Stop::exit() { stop_of_thread = nullptr; }
 
+void require_going_on() {
+  if (stop_of_thread != nullptr && stop_of_thread->requested()) throw Stopped();
+}
+
 bool stop_wanted() {
   if (stop_of_thread != nullptr && stop_of_thread->requested()) return true;
   const nb::gil_scoped_acquire gil;

@@ -29,12 +29,18 @@ class Stop {
 // error set.
 bool stop_wanted();
 
+// Throws Stopped where the thread's Stop wants an end already: a thread that makes many short calls
+// would come to its next look at the clock late, or never.
+void require_going_on();
+
 // For as long as native work takes.
 class Released {
  public:
-  Released() : watch_(&stop_wanted), scope_(&watch_, true) {}
+  Released() : Released((require_going_on(), 0)) {}
 
  private:
+  explicit Released(int) : watch_(&stop_wanted), scope_(&watch_, true) {}
+
   nb::gil_scoped_release release_;
   StopWatch watch_;
   StopScope scope_;

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-
 AGAIN = 3.0  # seconds
 
 
@@ -40,10 +39,14 @@ class Pressed:
             self._press_in(AGAIN)
         os.kill(os.getpid(), signal.SIGINT)
 
-    def waited(self) -> float:
-        """Seconds since then."""
+    def let_go(self) -> None:
+        """Press it no more."""
         if self._timer is not None:
             self._timer.cancel()
+
+    def waited(self) -> float:
+        """Seconds since then."""
+        self.let_go()
         assert self.at is not None, "the work was over before it was pressed"
         return time.perf_counter() - self.at
 
@@ -56,5 +59,6 @@ def seconds_to_stop(work: Callable[[], Any], after: float = 0.3) -> float:
         work()
     except KeyboardInterrupt:
         return key.waited()
-    key.waited()
+    finally:
+        key.let_go()
     pytest.fail("the work came to its end")

@@ -3,6 +3,7 @@ nothing of the one that was under way."""
 
 from __future__ import annotations
 
+import threading
 from zlib import crc32
 
 import numpy as np
@@ -189,8 +190,8 @@ def slow_evaluations(counts):
     yield lambda: left_to_right(fit, counts, particles=2000)
     yield lambda: evidence(counts, 20, alpha=0.1, gamma=0.1, n_sweeps=10**6)
     yield lambda: select_components(counts, [20, 30], max_iter=10**6, tol=0)
-    yield lambda: fit.sample_scores(counts, n_sweeps=10**6)
-    yield lambda: cgp.transform(counts, n_sweeps=10**6)
+    yield lambda: fit.sample_scores(counts, n_draws=10**6)
+    yield lambda: cgp.sample_scores(counts, n_draws=10**6)
 
 
 @pytest.mark.parametrize("which", range(5))
@@ -228,10 +229,14 @@ def test_a_stopped_sweep_leaves_no_counts(large):
     made.count(z)
     before = z.copy()
     stop = _core.Stop()
-    stop.request()
+    threading.Timer(0.1, stop.request).start()
     with stop, pytest.raises(KeyboardInterrupt):
-        made.sweep(z, gamma, prior(K), 1, 1, 2)
+        for sweep in range(10_000):
+            made.sweep(z, gamma, prior(K), 1, sweep, 2)
     with pytest.raises(RuntimeError, match="a call that changes them was stopped; count z"):
         made.log_score_moments(prior(K), 2)
     made.count(before)
+    made.log_score_moments(prior(K), 2)
+    with stop, pytest.raises(KeyboardInterrupt):  # before it changes anything
+        made.sweep(before, gamma, prior(K), 1, 1, 2)
     made.log_score_moments(prior(K), 2)
