@@ -230,9 +230,13 @@ def test_a_stopped_sweep_leaves_no_counts(large):
     before = z.copy()
     stop = _core.Stop()
     threading.Timer(0.1, stop.request).start()
-    with stop, pytest.raises(KeyboardInterrupt):
+
+    def sweeps():
         for sweep in range(10_000):
             made.sweep(z, gamma, prior(K), 1, sweep, 2)
+
+    with stop, pytest.raises(KeyboardInterrupt):
+        sweeps()
     with pytest.raises(RuntimeError, match="a call that changes them was stopped; count z"):
         made.log_score_moments(prior(K), 2)
     made.count(before)
