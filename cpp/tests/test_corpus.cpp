@@ -1,7 +1,7 @@
 // The index by feature against one built by sorting, and the check of CSR arrays.
 #include <algorithm>
-#include <string>
 #include <limits>
+#include <string>
 #include <tuple>
 
 #include "check.hpp"
