@@ -49,6 +49,7 @@ SURELY = 1e-3  # nats that a document must gain to be moved: less is what it had
 ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
 PUSH_SIZE = 0.2  # how far a copy is moved
 PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike
+MOST_COMPARED = 8192  # components, of which all pairs are looked at
 ALIKE = 0.998  # the affinity of these, Σ √(θ θ'): 1 where they are the same
 EMPTY = 0.01  # a share of a component's usual words that is as good as none
 _NOISE = {4: 1e-7, 8: 1e-14}  # what rounding may change of an objective, by the size of numbers
@@ -294,11 +295,14 @@ def has_twins(n: FloatingArray) -> bool:
 
 
 def alike(columns: FloatingArray) -> npt.NDArray[np.bool_]:
-    """Which columns are much the same but for their size, (K, K); none is its own twin.
+    """Which columns are much the same but for their size, (K, K); none is its own twin. Of more
+    than 8,192 nobody is told: (1, 1).
 
     >>> alike(np.array([[1.0, 2.0, 0.0], [3.0, 6.0, 1.0]]))[0]
     array([False,  True, False])
     """
+    if columns.shape[1] > MOST_COMPARED:  # pairs would take more memory than the fit
+        return np.zeros((1, 1), dtype=np.bool_)
     shares = columns.astype(np.float64)
     roots = np.sqrt(shares / shares.sum(axis=0))
     affinity = roots.T @ roots

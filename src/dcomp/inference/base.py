@@ -84,8 +84,11 @@ class Info:
 
     @classmethod
     def chain_value(cls, rows: Sequence[Any]) -> float:
-        """Where a chain ended, as one number to compare chains by: here the mean objective of its
-        last tenth, because the last sweep of a sampler is one draw among many."""
+        """Where a chain ended, as one number to compare chains by: of a climb, which knows how far
+        shares move, its last objective; of a sampler the mean of its last tenth, because its last
+        sweep is one draw among many."""
+        if rows[-1].shares is not None:
+            return float(rows[-1].objective)
         return mean_of_last_tenth([row.objective for row in rows])
 
 

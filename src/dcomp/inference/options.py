@@ -20,7 +20,7 @@ MAX_INNER = Option(
     "whole",
     "updates of a document per sweep, at most.",
     least=1,
-    shown="3; map: 10; laplace: 1",
+    shown="5; map: 10; tempered-em: 3; laplace: 1",
     panel=_CHAINS,
 )
 HELD_OUT = Option(

@@ -103,7 +103,9 @@ def warn_of_limit(
     what = f"less than tol = {rule.tol:g} nats per document were left to gain"
     if not algorithm.is_plain:
         what = "documents had settled"
-    what += f" (the last sweeps gained {recent_gain(history):.2g}); raise max_iter or tol"
+    if len(history) > 1:
+        what += f" (the last sweeps gained {recent_gain(history):.2g})"
+    what += "; raise max_iter or tol"
     if algorithm.has_schedule:
         what = "its schedule was over; raise max_iter"
     warn_user(

@@ -183,11 +183,12 @@ class _SideBySide:
             own = [*_of_chain(self._callbacks, number), go_on]
             with held_warnings() as held:
                 chain = self._one(self._seeds[number], where, own)
-            if chain.run.reason == INTERRUPTED:
+            if chain.run.reason == INTERRUPTED and number <= self._last:
                 self._last = -1
             self._keep(number, chain)
         except KeyboardInterrupt:
-            self._last = -1
+            if number <= self._last:  # it was not told to stop: this comes from outside
+                self._last = -1
             raise
         except BaseException:
             # Earlier chains go on: which error is raised does not depend on who was quicker.

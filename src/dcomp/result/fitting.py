@@ -62,6 +62,7 @@ def fit(
     """
     counts = as_counts(counts)
     if resume is not None:
+        _check_same_algorithm(algorithm, resume)
         algorithm, seed = resume.algorithm, resume.seed
         counts = _cut_alike(counts, resume)
         exposure = _exposure_of(resume) if exposure is None else exposure
@@ -134,6 +135,15 @@ def _with_tries(algorithm: Algorithm, n_tries: int | str, resume: Fit | None) ->
     climb: Any = algorithm
     told: Algorithm = replace(climb, n_tries=n_tries)
     return told
+
+
+def _check_same_algorithm(algorithm: Algorithm | str | None, resume: Fit) -> None:
+    """An error unless a fit is to go on as it was begun."""
+    name = algorithm if isinstance(algorithm, str | None) else algorithm.name
+    if name not in (None, resume.algorithm.name):
+        raise UnsupportedCombination(
+            f"a fit goes on by its own algorithm, {resume.algorithm.name}; got {name}"
+        )
 
 
 def _cut_alike(counts: Counts, resume: Fit) -> Counts:

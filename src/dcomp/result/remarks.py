@@ -49,6 +49,8 @@ def _groups(fit: Fit, used: npt.NDArray[np.bool_]) -> list[list[int]]:
     numbers = np.flatnonzero(used)
     same = alike(fit.Theta[:, used])
     groups: list[list[int]] = []
+    if len(same) != len(numbers):  # too many to be compared
+        return groups
     left = list(range(len(numbers)))
     while left:
         group = [left.pop(0)]

@@ -64,4 +64,4 @@ def warn_of_unsettled(
     """A warning where the chains of a sampler have not settled."""
     said = unsettled(traces, algorithm.schedule.burn_in, comparable=comparable)
     if said is not None:
-        warnings.warn(f"{algorithm.name} has not settled: {said}", ConvergenceWarning, stacklevel=3)
+        warnings.warn(f"{algorithm.name} has not settled: {said}", ConvergenceWarning, stacklevel=4)

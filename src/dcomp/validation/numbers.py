@@ -38,12 +38,13 @@ def resolve_seed(random_state: Any) -> int:
     """A seed from scikit-learn's random_state: a number, a generator, or None for a fresh one."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
+    if isinstance(random_state, numbers.Integral) and 0 <= int(random_state) < 1 << 63:
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     raise InvalidParameter(
-        f"random_state must be None, a whole number or a NumPy generator; got {random_state!r}"
+        "random_state must be None, a whole number from 0, below 2^63, or a NumPy generator; "
+        f"got {random_state!r}"
     )

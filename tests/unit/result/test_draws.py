@@ -232,7 +232,7 @@ def test_the_draws_of_all_chains_are_kept(algorithm, planted, tmp_path):
 
 
 def best_is(monkeypatch, level):
-    monkeypatch.setattr("dcomp.result.fitting.chain_value", level)
+    monkeypatch.setattr("dcomp.result.chains.chain_value", level)
 
 
 def test_a_chain_that_was_cut_short_is_left_out(planted, monkeypatch):

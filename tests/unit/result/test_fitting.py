@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import dcomp
-from dcomp.models import DirichletMultinomial
+from dcomp.errors import UnsupportedCombination
+from dcomp.inference import ALGORITHMS
+from dcomp.models import DirichletMultinomial, GammaPoisson
 from dcomp.result import fitting
 
 X = np.random.default_rng(0).poisson(2.0, (8, 5))
 
 
-def fit_with_objectives(monkeypatch, chains):
+def fit_with_objectives(monkeypatch, chains, algorithm=None):
     """A fit whose chains seem to have had these objectives, sweep by sweep; and their seeds."""
     seeds, real = [], fitting.run
 
@@ -30,6 +32,7 @@ def fit_with_objectives(monkeypatch, chains):
     fitted = fitting.fit(
         X,
         DirichletMultinomial.build(2),
+        algorithm,
         max_iter=len(chains[0]),
         tol=0,
         n_chains=len(chains),
@@ -43,12 +46,21 @@ def test_the_best_chain_ended_highest_over_its_last_tenth(monkeypatch):
     spiky = [0.0] * 18 + [-10.0, -1.0]
     steady = [-99.0] * 18 + [-5.0, -5.0]
     low = [0.0] * 18 + [-6.0, -6.0]
-    fitted, seeds = fit_with_objectives(monkeypatch, [spiky, steady, low])
+    sampler = ALGORITHMS["gibbs"](burn_in=10)
+    fitted, seeds = fit_with_objectives(monkeypatch, [spiky, steady, low], sampler)
     assert fitted.seed == seeds[1]
     assert [chain["objective"].tolist() for chain in fitted.chains] == [spiky, steady, low]
     monkeypatch.undo()
-    alone = dcomp.fit(X, DirichletMultinomial.build(2), max_iter=20, tol=0, seed=seeds[1])
+    model = DirichletMultinomial.build(2)
+    alone = dcomp.fit(X, model, sampler, max_iter=20, tol=0, seed=seeds[1])
     np.testing.assert_array_equal(fitted.Theta, alone.Theta)  # the state is that chain's too
+
+
+def test_of_climbs_the_one_that_ended_highest_is_the_best(monkeypatch):
+    """By its last sweep alone: at rest it may lie below those on the way."""
+    chains = [[0.0] * 19 + [-5.0], [-99.0] * 19 + [-4.0]]
+    fitted, seeds = fit_with_objectives(monkeypatch, chains)
+    assert fitted.seed == seeds[1]
 
 
 def test_of_few_sweeps_the_last_decides(monkeypatch):
@@ -68,3 +80,11 @@ def test_a_resumed_fit_that_has_nothing_left_to_do_is_an_error(algorithm):
     again = dcomp.LDA(2, warm_start=True, **options).fit(X)
     first = again.fit_
     assert again.fit(X).fit_ is first
+
+
+def test_a_fit_goes_on_by_its_own_algorithm():
+    first = dcomp.fit(X, GammaPoisson.build(2), max_iter=3, tol=0)
+    for other in ("gibbs", ALGORITHMS["collapsed-gibbs"]()):
+        with pytest.raises(UnsupportedCombination, match="by its own algorithm, mean-field; got"):
+            dcomp.fit(X, first.model, other, max_iter=5, resume=first)
+    assert dcomp.fit(X, first.model, "mean-field", max_iter=5, tol=0, resume=first).n_sweeps == 5
