@@ -46,8 +46,13 @@ CLIMBS = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("name", CLIMBS)
+# Every way to climb on two kinds of tables, every kind of table for four ways.
+PAIRS = [
+    (name, [*TABLES][(i + step) % len(TABLES)]) for i, name in enumerate(CLIMBS) for step in (0, 3)
+]
+
+
+@pytest.mark.parametrize(("name", "table"), PAIRS)
 def test_a_fit_shows_what_transform_says(name, table, tables):
     """Every document that was fitted is where it would be as a new one, to the last bit."""
     counts = tables[table]

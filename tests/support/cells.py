@@ -22,6 +22,8 @@ def make(key, algorithm, **options):
     has_no_prior = getattr(algorithm, "name", algorithm) in ("ml", "tempered-em")
     settings = {"max_iter": 8, "tol": 0, "verbose": 0, "gamma": 1.0 if has_no_prior else 0.1}
     settings |= options
+    if isinstance(algorithm, str) and ALGORITHMS[algorithm].is_plain:
+        settings = {"n_tries": 1} | settings  # more take longer, and have tests of their own
     if isinstance(algorithm, str) and ALGORITHMS[algorithm].samples:
         settings = {"burn_in": 4} | settings  # the same for short and long runs, to compare them
     if key == "TM":  # two levels of internal nodes; annealed by name only, unlike the others

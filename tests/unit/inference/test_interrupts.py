@@ -1,22 +1,31 @@
 """Ctrl-C comes through within a second, wherever it falls: a fit keeps its whole sweeps, and
-nothing of the one that was under way."""
+nothing of the one that was under way.
+
+These tests press the key of their own process, and so run in one of their own: the last of them is
+the one that the suite sees.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from zlib import crc32
 
 import numpy as np
 import pytest
 from scipy import sparse
+from support.cells import CELLS, make, same
+from support.interrupt import Pressed, seconds_to_stop
 
 import dcomp
 from dcomp import _core
 from dcomp.evaluate import evidence, left_to_right, select_components
 from dcomp.executors import LocalExecutor, SideBySide
-from tests.support.cells import CELLS, make, same
-from tests.support.interrupt import Pressed, seconds_to_stop
 
+APART = "DCOMP_TESTS_OF_INTERRUPTS"  # is set in the process that they run in
+apart = pytest.mark.skipif(APART not in os.environ, reason="run by test_all_in_their_own_process")
 SLACK = 5.0  # seconds; a second on a machine that has nothing else to do
 N, J = 3000, 800
 
@@ -33,6 +42,7 @@ def counts():
     return dcomp.Counts.from_matrix(table(N, J, 60))
 
 
+@apart
 @pytest.mark.parametrize("cell", CELLS, ids=" ".join)
 def test_an_interrupted_fit_is_one_of_its_whole_sweeps(counts, cell):
     longest = 0.02 if "tempered-em" in cell else 0.2  # of which a schedule is over by itself
@@ -178,6 +188,7 @@ LONG = {
 }
 
 
+@apart
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_call_ends_soon(large, name):
     assert seconds_to_stop(LONG[name](large)) < SLACK
@@ -194,6 +205,7 @@ def slow_evaluations(counts):
     yield lambda: cgp.sample_scores(counts, n_draws=10**6)
 
 
+@apart
 @pytest.mark.parametrize("which", range(5))
 def test_an_evaluation_ends_soon(counts, which):
     assert seconds_to_stop(list(slow_evaluations(counts))[which]) < SLACK
@@ -203,6 +215,7 @@ def wait_forever(part, local, shared, n_threads):
     return particles(shared)(), None
 
 
+@apart
 def test_threads_side_by_side_end_soon(large):
     workers = SideBySide(2)
     work = lambda: workers.map_reduce(wait_forever, range(4), [None] * 4, large)  # noqa: E731
@@ -210,6 +223,7 @@ def test_threads_side_by_side_end_soon(large):
     assert LocalExecutor(2).map_reduce(lambda *_: (1, None), [0], [None], None) == ([1], None)
 
 
+@apart
 def test_a_thread_under_a_stop_is_stopped():
     stop = _core.Stop()
     stop.request()
@@ -220,6 +234,7 @@ def test_a_thread_under_a_stop_is_stopped():
         _core.Stop().__enter__()
 
 
+@apart
 def test_a_stopped_sweep_leaves_no_counts(large):
     K = 3000
     block, gamma = np.zeros(large.n_features, np.int32), np.full(large.n_features, 0.1)
@@ -244,3 +259,18 @@ def test_a_stopped_sweep_leaves_no_counts(large):
     with stop, pytest.raises(KeyboardInterrupt):  # before it changes anything
         made.sweep(before, gamma, prior(K), 1, 1, 2)
     made.log_score_moments(prior(K), 2)
+
+
+@pytest.mark.skipif(APART in os.environ, reason="this is that process")
+def test_all_in_their_own_process():
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(
+        [*command, __file__],
+        env={**os.environ, APART: "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "passed" in done.stdout
