@@ -191,6 +191,7 @@ def test_resume_on_other_data_is_refused(key, algorithm, planted):
 def test_the_algorithm_object_is_the_named_one(key, algorithm, planted):
     by_name = make(key, algorithm).fit(planted[0]).fit_
     options = {"burn_in": 4} if ALGORITHMS[algorithm].samples else {}
+    options |= {"n_tries": 1} if ALGORITHMS[algorithm].is_plain else {}
     by_object = make(key, ALGORITHMS[algorithm](**options)).fit(planted[0]).fit_
     assert same(by_name, by_object)
 

@@ -44,8 +44,8 @@ def test_tries_find_the_better_optimum(unequal):
     alone = fit(unequal, 1, K=3, max_iter=1000, tol=0.05)
     tried = fit(unequal, 8, K=3, max_iter=1000, tol=0.05)
     assert tried.objective > alone.objective + 500 * unequal.n_docs
-    assert alone.converged
-    assert tried.converged
+    # In single precision, of totals over four powers of ten.
+    assert {alone.reason, tried.reason} <= {"converged", "rounding"}
     assert tried.seed == alone.seed == 0
 
 
