@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -264,10 +263,9 @@ def test_a_stopped_sweep_leaves_no_counts(large):
 
 @pytest.mark.skipif(APART in os.environ, reason="this is that process")
 def test_all_in_their_own_process():
-    of_chains = Path(__file__).parents[1] / "result" / "test_chains.py"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
-        [*command, __file__, str(of_chains)],
+        [*command, __file__],
         env={**os.environ, APART: "1"},
         capture_output=True,
         text=True,
