@@ -74,7 +74,8 @@ class Archive:
         member = self.members[name]
         if most is not None and member.size > most:
             self._refuse(f"{name} is too large: {member.size:,} bytes, and may have {most:,}")
-        self._budget.charge(each * member.size, f"{name}, of {member.size:,} bytes,")
+        # Once more while it is read: what comes in parts is then put into one piece.
+        self._budget.charge((each + 1) * member.size, f"{name}, of {member.size:,} bytes,")
         content = bytearray()
         crc = 0
         for part in self._parts(member):
@@ -84,6 +85,7 @@ class Archive:
                 break
         if len(content) != member.size or crc != member.crc:
             self._refuse(f"{name} is damaged: its content is not what the directory says")
+        self._budget.free(member.size)
         return bytes(content)
 
     def _parts(self, member: Member) -> Iterator[bytes]:

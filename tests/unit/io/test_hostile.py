@@ -114,8 +114,7 @@ def test_memory_stays_in_proportion_to_the_file(reader, tmp_path, name):
     outcome = reader.read(path)
     assert outcome.error == "InvalidFile", outcome
     assert "limits=dcomp.Limits(" in outcome.message
-    # 64, and a little for what the interpreter itself takes while it reads.
-    assert outcome.megabytes < max(68, 10 * path.stat().st_size / 1e6), outcome
+    assert outcome.megabytes < max(64, 10 * path.stat().st_size / 1e6), outcome
 
 
 @pytest.mark.parametrize("name", WRONG)
