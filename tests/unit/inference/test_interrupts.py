@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -265,8 +266,8 @@ def test_a_stopped_sweep_leaves_no_counts(large):
 def test_all_in_their_own_process():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(
-        [*command, __file__],
-        env={**os.environ, APART: "1"},
+        [*command, __file__, Path(__file__).parents[1] / "result" / "test_chains.py"],
+        env={**os.environ, APART: "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=600,

@@ -151,7 +151,7 @@ def test_large_tables_and_executors_of_others_get_one_chain_after_the_other(monk
 
 
 @pytest.mark.skipif(
-    "DCOMP_TESTS_OF_INTERRUPTS" not in os.environ, reason="needs a process of its own"
+    "DCOMP_TESTS_OF_INTERRUPTS" not in os.environ, reason="run by test_all_in_their_own_process"
 )
 @pytest.mark.parametrize("algorithm", ["mean-field", "collapsed-gibbs"])
 def test_control_c_keeps_the_whole_sweeps_of_every_chain_that_has_any(algorithm):
