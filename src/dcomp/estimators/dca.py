@@ -56,7 +56,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
     fractional : whether counts need not be whole (dosages, corrected counts, tf-idf); not for the
         samplers. X may also be Counts that were made so, whatever this says.
-    max_iter, tol : sweeps at most (1000, of a sampler 200); mean field, map and ml stop when less
+    max_iter, tol : sweeps at most (2000, of a sampler 200); mean field, map and ml stop when less
         than tol nats per document are left to gain (docs/algorithms/ascent.md), samplers run all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
     start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; mean

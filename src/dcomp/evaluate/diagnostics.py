@@ -373,8 +373,8 @@ def _judged_ascent(fit: Fit) -> tuple[str, str]:
         shares = 0.0 if left is None else left.shares
         about = "" if gain is None else f"about {gain:.2g} nats per document are left to gain, and "
         return CONVERGED, f"{about}one more sweep moves no share by more than {shares:.2g}"
-    gained = recent_gain(fit.history.rows)
-    of = f"the last sweeps gained {gained:.2g} nats per document"
+    sweeps, gained = recent_gain(fit.history.rows)
+    of = f"the last {sweeps} sweeps gained {gained:.2g} nats per document"
     if abs(gained) < Rule().tol:
         return CANNOT_TELL, f"{of}, and what is to come was not measured: resume the fit"
     return NOT_CONVERGED, f"{of}: raise max_iter, or resume the fit"

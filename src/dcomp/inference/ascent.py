@@ -5,13 +5,15 @@ A climb has stages, all of them kept in the state, so that it can stop and go on
 
 climb     sweeps by SQUAREM (Varadhan and Roland 2008): of three points a sweep apart, x0, x1, x2,
           the next is x0 + 2a (x1 − x0) + a² (x2 − 2 x1 + x0), a = ‖x1 − x0‖ / ‖x2 − 2 x1 + x0‖,
-          x being c and n together. A step that lowers the objective is taken back.
+          x being c and n together; near the end, on dense tables, by quasi-Newton steps
+          (`secants`). A step that lowers the objective is taken back.
 measure   once the gains of the last sweeps promise little: plain sweeps, whose gains tell the
           same more finely.
 refold    documents settle, loadings given, from where they are and as new ones do (`rest`), and
           keep the better end: on the way, because what it gains is much, and at the end.
 push      a copy of the state, n moved a little at random: if it climbs past where the state rests,
-          that was a saddle, and the climb goes on from the copy.
+          that was a saddle, and the climb goes on from the copy. The same, where documents may have
+          several optima, with a copy whose documents are where they would be as new ones.
 done      at rest: every document is where `transform` has it, and the last row of the history is
           the objective of just these scores and loadings.
 
@@ -27,33 +29,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dcomp import _core
 from dcomp.executors import Executor
+from dcomp.inference import ascent_tasks as tasks
+from dcomp.inference import secants, squarem
 from dcomp.inference.base import Algorithm, FloatingArray, Info
 from dcomp.inference.mean_field import Allocation, Weights
 from dcomp.inference.path import CLIMB, DONE, LOWEST, MEASURE, PUSH, REFOLD, UNKNOWN, Path
-from dcomp.inference.rest import AT_REST, rested, settled
-from dcomp.inference.state import Local, State
+from dcomp.inference.rest import AT_REST
+from dcomp.inference.spectral import is_dense
+from dcomp.inference.state import State
 from dcomp.inference.stopping import WINDOW, Rule, noise_of, to_come
 from dcomp.models import Observations
-from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.arrays import read_only
 
 MOST_LIMIT, GROWTH = 1e4, 4.0  # of the factor a, and what a full step makes of its limit
-KEPT = 0.1  # a share of x2 that an extrapolation leaves at least, so that no zero is made
 STANDS = 10  # sweeps without a gain, after which it is measured
+NEAR = 5.0  # nats per document that the last sweeps gained, from which on pairs are remembered
+MOST_PAIRED = 2_000_000  # numbers of documents and loadings, of which there are six times as many
 LOOKED_AT = 15  # sweeps whose gain is compared with that of as many before
 SKIPPED = 3  # plain sweeps that are not measured, because they settle the last step
 EARLY = (50.0, 8.0)  # times tol: what the last sweeps gained, when documents are refolded
-REFOLDS, PUSHES = 3, 1  # at most: on text a refold always finds some documents to move
-SURELY = 1e-3  # nats that a document must gain to be moved: less is what it had left to settle
+REFOLDS = 3  # at most: on text a refold always finds some documents to move
 ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
+CHEAP = 1_000_000  # entries of a table times components, whose sweeps take milliseconds
 PUSH_SIZE = 0.2  # how far a copy is moved
 PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike
 MOST_COMPARED = 8192  # components, of which all pairs are looked at
 ALIKE = 0.998  # the affinity of these, Σ √(θ θ'): 1 where they are the same
 EMPTY = 0.01  # a share of a component's usual words that is as good as none
 _NOISE = {4: 1e-7, 8: 1e-14}  # what rounding may change of an objective, by the size of numbers
-MOST_NOISE = 30.0  # times that
+MOST_NOISE = 3.0  # times that
 _PURPOSE = 9  # of random numbers: inference/start.py has others
 
 
@@ -69,17 +74,30 @@ class Ascent:
         return path_of(state).stage == DONE
 
     def taken_up(self, state: State) -> State:
-        """A state at rest goes on climbing: it may be asked for more than it was at rest for."""
+        """A state at rest goes on climbing where it had stopped to: it may be asked for more than
+        it was at rest for."""
         path = path_of(state)
         if path.stage != DONE:
             return state
-        return _with(
-            state,
-            path.anew(stage=CLIMB, refolds=0, pushes=0, noise=0, gain=UNKNOWN, shares=UNKNOWN),
-        )
+        climbing = [
+            replace(local, c=local.carried.get("c", local.c), carried={}) for local in state.locals
+        ]
+        fresh: Any = {"refolds": 0, "pushes": 0, "noise": 0, "gain": UNKNOWN, "shares": UNKNOWN}
+        path = path.anew(stage=CLIMB, objective=LOWEST, apart=0.0, **fresh)
+        return _with(replace(state, locals=climbing), path)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep, and what follows from it."""
+        before = path_of(state)
+        after, info = self._step(observed, state, executor)
+        climbs = before.stage in (CLIMB, MEASURE) and before.objective > LOWEST
+        climbs = (
+            climbs and state.sweep >= self.algorithm.min_sweeps
+        )  # components may come till then
+        gain = info.objective - before.objective if climbs else 0.0
+        return _with(after, path_of(after).climbed_by(gain)), info
+
+    def _step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         climb = _Climb(self.algorithm, self.rule, observed, executor)
         path = path_of(state)
         if state.sweep < self.algorithm.min_sweeps:
@@ -116,7 +134,7 @@ class _Climb:
 
     def _sweep(self, state: State, elsewhere: FloatingArray | None) -> tuple[State, State, Info]:
         """A sweep from the state, or from what is carried: before, after, and its row."""
-        held, _ = self._all(_hold, state, elsewhere is not None)
+        held, _ = self._all(tasks.hold, state, elsewhere is not None)
         if elsewhere is not None:
             held = replace(held, shared=replace(held.shared, n=elsewhere))
         after, info = self.algorithm.step(self.observed, held, self.executor)
@@ -140,20 +158,31 @@ class _Climb:
         path = path.swept_to(info.objective)
         stage = self._after_climb(path)
         if stage != CLIMB:
-            after, _ = self._all(_let_go, after)
+            after, _ = self._all(tasks.let_go, after)
             coarse = self._to_come(path) if stage == MEASURE else 0.0
             return _with(after, path.anew(stage=stage, coarse=coarse)), info
         if path.phase == 1:
-            return self._extrapolated(before, after, path), info
-        after, _ = self._all(_keep_start, after)
+            by_pairs = self._by_pairs(state.model.n_components, path)
+            further = self._stepped if by_pairs else self._extrapolated
+            return further(before, after, path), info
+        after, _ = self._all(tasks.keep_start, after)
         return _with(after, replace(path, n=before.n, phase=1)), info
+
+    def _by_pairs(self, n_components: int, path: Path) -> bool:
+        """Whether the next step is a quasi-Newton one: near the end, where a table is not mostly
+        zeros. On sparse ones it is no faster than SQUAREM, and takes six times the memory."""
+        counts = self.observed.counts
+        numbers = (counts.n_docs + counts.n_features) * n_components
+        if numbers > MOST_PAIRED or not is_dense(counts):
+            return False
+        return path.n_pairs is not None or path.gained(LOOKED_AT) < NEAR * counts.n_docs
 
     def _taken_back(self, state: State, after: State, path: Path, info: Info) -> tuple[State, Info]:
         """That was too far: back to x2, with this sweep for nothing."""
-        back, _ = self._all(_give_up, after)
+        back, _ = self._all(tasks.give_up, after)
         shared = replace(state.shared, sweep=after.sweep)
         limit = max(path.factor / GROWTH, 1.0)
-        path = replace(path.swept_to(path.objective), n=None, phase=0, limit=limit)
+        path = replace(path.swept_to(path.objective), n=None, n_pairs=None, phase=0, limit=limit)
         row = replace(info, objective=path.objective, capped=())
         return _with(replace(back, shared=shared), path), row
 
@@ -161,11 +190,12 @@ class _Climb:
         """Whether to go on, to refold documents on the way, or to measure. Never with tol = 0."""
         if self.rule.tol == 0:
             return CLIMB
-        if self._to_come(path) < self._enough:
+        if self._to_come(path) < self._enough and self._promises_little(path):
             return MEASURE
-        early = EARLY[path.refolds] if path.refolds < len(EARLY) else 0.0
-        is_early = self._may_move and path.gained(LOOKED_AT) < early * self._enough
-        return REFOLD if is_early else CLIMB
+        may_refold = self._may_move and path.refolds < len(EARLY)
+        if may_refold and path.gained(LOOKED_AT) < EARLY[path.refolds] * self._enough:
+            return REFOLD
+        return CLIMB
 
     def _to_come(self, path: Path) -> float:
         """By the gains of the climb itself. Documents that may move to another optimum keep it from
@@ -174,25 +204,50 @@ class _Climb:
         stands = path.gained(STANDS) <= self._noise(path.objective)
         return max(path.gained(STANDS), 0.0) if stands else path.to_come(LOOKED_AT, least)
 
+    def _promises_little(self, path: Path) -> bool:
+        """Whether all sweeps so far promise less than matters, or than can be told."""
+        return path.long_run < max(self._enough, self._noise(path.objective))
+
     @property
     def _may_move(self) -> bool:
         """Whether a document may have several fixed points."""
         return self.algorithm.mode == "expect"
 
+    def _pushes(self, state: State) -> int:
+        """How many copies are tried: n moved, and documents moved, where that is cheap. On a large
+        table it leads from optimum to optimum, for hundreds of sweeps and a few tenths of a nat."""
+        cheap = is_cheap(self.observed, state.model.n_components)
+        return 2 if self._may_move and cheap else 1
+
+    def _stepped(self, before: State, after: State, path: Path) -> State:
+        """At x2, with the next x0 carried, by a quasi-Newton step."""
+        assert path.n is not None
+        points = (path.n, before.n, after.n)
+        after, of_documents = self._all(tasks.add_pair, after)
+        n_pairs = secants.with_pair(path.n_pairs, points)
+        path = replace(path, n_pairs=n_pairs)
+        z = secants.weights(of_documents + secants.products(n_pairs))
+        if z is None:
+            after, _ = self._all(tasks.let_go, after)
+            return _with(after, replace(path, n=None, n_pairs=None, phase=0))
+        ahead, _ = self._all(tasks.step_ahead, after, z)
+        n = secants.ahead(n_pairs, points, z)
+        return _with(ahead, replace(path, n=n, phase=2))
+
     def _extrapolated(self, before: State, after: State, path: Path) -> State:
         """At x2, with the next x0 carried."""
         assert path.n is not None
-        _, of_documents = self._all(_squares, after)
+        _, of_documents = self._all(tasks.squares_of, after)
         points = (path.n, before.n, after.n)
-        first, second = of_documents + squares(points, self.executor.n_threads)
+        first, second = of_documents + squarem.squares(points, self.executor.n_threads)
         factor = float(np.sqrt(first / max(second, 1e-300)))
         limit = min(path.limit * GROWTH, MOST_LIMIT) if factor > path.limit else path.limit
         factor = min(factor, path.limit)
         if factor <= 1:
-            after, _ = self._all(_let_go, after)
+            after, _ = self._all(tasks.let_go, after)
             return _with(after, replace(path, n=None, phase=0, limit=max(limit, GROWTH)))
-        ahead, _ = self._all(_extrapolate, after, factor)
-        n = extrapolated(points, factor, self.executor.n_threads)
+        ahead, _ = self._all(tasks.extrapolate, after, factor)
+        n = squarem.extrapolated(points, factor, self.executor.n_threads)
         return _with(ahead, replace(path, n=n, phase=2, limit=limit, factor=factor))
 
     def measure(self, state: State, path: Path) -> tuple[State, Info]:
@@ -209,9 +264,9 @@ class _Climb:
         noise = min(noise_of(gains), MOST_NOISE * self._noise(info.objective))
         hidden = float(np.mean(gains)) < 2 * noise / np.sqrt(WINDOW)
         left = noise * WINDOW if hidden else to_come(np.maximum(gains, noise / 10))
-        left = max(left, path.coarse)
+        left = max(left, path.coarse, path.long_run)
         path = replace(path, gain=left / self.observed.counts.n_docs)
-        if hidden or path.gain < self.rule.tol:
+        if path.gain < self.rule.tol or (hidden and self._promises_little(path)):
             noisy = int(hidden and not path.gain < self.rule.tol)
             return _with(after, path.anew(stage=REFOLD, noise=noisy, rests=1)), info
         return _with(after, path.anew(stage=CLIMB)), info
@@ -221,12 +276,13 @@ class _Climb:
         the climb goes on. At rest, what gains less is left to the end. At modes there is one end,
         but sweeps that have pressed a share to nothing do not find it again."""
         rests, refolds = path.rests, path.refolds + 1
-        path = path.anew(stage=PUSH if path.pushes < PUSHES else DONE, refolds=refolds)
+        is_pushed = path.pushes < self._pushes(state)
+        path = path.anew(stage=PUSH if is_pushed else DONE, refolds=refolds)
         if path.refolds <= REFOLDS:
             how = self._given(state, AT_REST if rests else ON_THE_WAY)
-            both, gain = self._all(_refold, state, how)
+            both, gain = self._all(tasks.refold, state, how)
             if not rests or gain >= self._enough:
-                after, _ = self._all(_take_better, both)
+                after, _ = self._all(tasks.take_better, both)
                 return _with(after, path.anew(stage=CLIMB, objective=LOWEST))
         return _with(state, path)
 
@@ -241,9 +297,12 @@ class _Climb:
         """The end: every document where it would be as a new one, and the objective there, by one
         more sweep that is not kept. If that still moved a share, the climb goes on."""
         algorithm: Any = self.algorithm
-        ended, _ = self._all(_come_to_rest, state, self._given(state, AT_REST))
+        ended, _ = self._all(tasks.come_to_rest, state, self._given(state, AT_REST))
         _, info = algorithm.judging().step(self.observed, ended, self.executor)
-        path = replace(path, shares=info.shares or 0.0)
+        apart = max(path.objective - info.objective, 0.0) / self.observed.counts.n_docs
+        if apart == 0.0:
+            ended, _ = self._all(tasks.let_go, ended)
+        path = replace(path, shares=info.shares or 0.0, apart=apart)
         if path.shares < self.rule.shares or path.noise:
             return _with(ended, path.anew(stage=DONE, objective=info.objective)), info
         return _with(state, path.anew(stage=CLIMB)), info
@@ -251,27 +310,42 @@ class _Climb:
     def push(self, state: State, path: Path) -> tuple[State, Info]:
         """A sweep of a copy that was moved; the state itself rests until the copy is past it."""
         if path.swept == 0:
-            n = _pushed(state)
-            state, _ = self._all(_copy, state)
-            path = replace(path, n=n)
+            state, path = self._moved_copy(state, path)
         _, after, info = self._sweep(state, path.n)
         ahead = info.objective - path.objective
         if ahead > max(self._noise(path.objective), self._enough):
-            after, _ = self._all(_let_go, after)
-            return _with(after, path.anew(stage=CLIMB, objective=info.objective)), info
+            after, _ = self._all(tasks.let_go, after)
+            fresh: Any = {"trail": None, "climbed": 0.0, "sweeps": 0}  # another climb
+            return _with(after, path.anew(stage=CLIMB, objective=info.objective, **fresh)), info
         # The copy goes on beside the state: c and n change places again.
-        back, _ = self._all(_rest, after)
+        back, _ = self._all(tasks.rest, after)
         shared = replace(state.shared, sweep=after.sweep)
         path = replace(path, n=after.n, swept=path.swept + 1)
         info = replace(info, objective=path.objective, capped=())
         waiting = replace(back, shared=shared)
         if path.swept < (SUSPECT if has_twins(state.n) else PUSHED):
             return _with(waiting, path), info
-        waiting, _ = self._all(_let_go, waiting)
-        ended, last = self.at_rest(waiting, replace(path, pushes=path.pushes + 1))
+        waiting, _ = self._all(tasks.let_go, waiting)
+        path = replace(path, pushes=path.pushes + 1)
+        if path.pushes < self._pushes(state):
+            return _with(waiting, path.anew()), info
+        ended, last = self.at_rest(waiting, path)
         if path_of(ended).stage == DONE:
             info = replace(last, sweep=info.sweep, inner_updates=info.inner_updates, capped=())
         return ended, info
+
+    def _moved_copy(self, state: State, path: Path) -> tuple[State, Path]:
+        """With a copy carried, of which first n is moved, then the documents."""
+        if path.pushes == 0:
+            copied, _ = self._all(tasks.copy, state)
+            return copied, replace(path, n=_pushed(state))
+        copied, _ = self._all(tasks.copy_at_rest, state, self._given(state, AT_REST))
+        return copied, replace(path, n=state.n)
+
+
+def is_cheap(observed: Observations, n_components: int) -> bool:
+    """Whether some dozens of sweeps more are nothing to speak of."""
+    return observed.counts.nnz * n_components <= CHEAP
 
 
 def path_of(state: State) -> Path:
@@ -316,111 +390,3 @@ def _pushed(state: State) -> FloatingArray:
     rng = np.random.Generator(np.random.Philox(key=key))
     noise = rng.standard_normal(state.n.shape, dtype=np.float32)
     return read_only((state.n * np.exp(PUSH_SIZE * noise)).astype(state.n.dtype))
-
-
-Points = tuple[FloatingArray, FloatingArray, FloatingArray]  # x0, x1, x2
-
-
-def squares(points: Points, n_threads: int) -> FloatArray:
-    """‖x1 − x0‖² and ‖x2 − 2 x1 + x0‖².
-
-    >>> squares((np.array([[8.0]]), np.array([[4.0]]), np.array([[2.0]])), 1)
-    array([16.,  4.])
-    """
-    return np.array(_core.step_squares(*points, n_threads))
-
-
-def extrapolated(points: Points, factor: float, n_threads: int) -> FloatingArray:
-    """x0 + 2a (x1 − x0) + a² (x2 − 2 x1 + x0), but a tenth of x2 at least.
-
-    >>> extrapolated((np.array([[8.0]]), np.array([[4.0]]), np.array([[2.0]])), 2.0, 1)
-    array([[0.2]])
-    """
-    ahead = np.empty_like(points[0])
-    _core.extrapolate(*points, factor, KEPT, ahead, n_threads)
-    return read_only(ahead)
-
-
-# What follows are tasks. While a sweep is looked at, "c" is what is carried and "from" where it
-# began.
-
-
-def _hold(part: Observations, local: Local, elsewhere: bool, n_threads: int) -> tuple[Local, None]:
-    """The sweep begins here, or with what is carried, and what it begins with is remembered."""
-    start = local.carried["c"] if elsewhere else local.c
-    carried = {**local.carried, "from": start}
-    if elsewhere:
-        carried["c"] = local.c
-    return replace(local, c=start, carried=carried), None
-
-
-def _give_up(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:
-    """Back to what was set aside for a sweep that began elsewhere."""
-    return replace(local, c=local.carried["c"], carried={}), None
-
-
-def _let_go(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:
-    """Nothing is carried on."""
-    return replace(local, carried={}), None
-
-
-def _keep_start(
-    part: Observations, local: Local, shared: None, n_threads: int
-) -> tuple[Local, None]:
-    """The sweep's beginning is carried on, as x0."""
-    return replace(local, carried={"c": local.carried["from"]}), None
-
-
-def _copy(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:
-    """A copy is carried, to be moved."""
-    return replace(local, carried={"c": local.c}), None
-
-
-def _rest(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:
-    """The state rests, and the copy is carried."""
-    return replace(local, c=local.carried["c"], carried={"c": local.c}), None
-
-
-def _points(local: Local) -> Points:
-    """c of x0, x1 and x2."""
-    return local.carried["c"], local.carried["from"], local.c
-
-
-def _squares(
-    part: Observations, local: Local, shared: None, n_threads: int
-) -> tuple[Local, FloatArray]:
-    return local, squares(_points(local), n_threads)
-
-
-def _extrapolate(
-    part: Observations, local: Local, factor: float, n_threads: int
-) -> tuple[Local, None]:
-    return replace(local, carried={"c": extrapolated(_points(local), factor, n_threads)}), None
-
-
-def _refold(
-    part: Observations, local: Local, how: Allocation, n_threads: int
-) -> tuple[Local, float]:
-    """Documents settled from where they are, loadings given; carried are the better of these and
-    of where they are as new ones, with the gain in nats."""
-    c, value = settled(part, local.c, how, n_threads)
-    other, other_value = rested(part, how, n_threads)
-    gain = other_value - value
-    better = gain > SURELY
-    carried = {"c": read_only(np.where(better[:, None], other, c))}
-    return replace(local, c=read_only(c), carried=carried), float(gain[better].sum())
-
-
-def _take_better(
-    part: Observations, local: Local, shared: None, n_threads: int
-) -> tuple[Local, None]:
-    """Documents move to what is carried."""
-    return replace(local, c=local.carried["c"], carried={}), None
-
-
-def _come_to_rest(
-    part: Observations, local: Local, how: Allocation, n_threads: int
-) -> tuple[Local, None]:
-    """Documents where they are as new ones."""
-    c, _ = rested(part, how, n_threads)
-    return replace(local, c=read_only(c), carried={}), None

@@ -278,7 +278,7 @@ class Climber(Strategy):
     """An algorithm that raises an objective, in the precision of its `dtype`."""
 
     samples: ClassVar[bool] = False
-    usual_sweeps: ClassVar[int] = 1000  # it stops before that: most tables need 50 to 300
+    usual_sweeps: ClassVar[int] = 2000  # it stops before that: most tables need 50 to 300
     dtype: str
 
     @property

@@ -29,8 +29,11 @@ class Path(Carried):
 
     c: FloatingArray | None = None  # (I, K), of the documents: where the next sweep begins, or x0
     n: FloatingArray | None = None  # (J, K): the same
+    c_pairs: FloatingArray | None = None  # (I, 2q, K), of quasi-Newton steps (`secants`)
+    n_pairs: FloatingArray | None = None  # (J, 2q, K): the same
     gains: FloatArray | None = None  # of the plain sweeps that are being measured
     marks: FloatArray | None = None  # objectives of the climb, some sweeps apart
+    trail: FloatArray | None = None  # `climbed` of all sweeps so far, as far apart
     stage: int = CLIMB
     phase: int = 0  # of a step: 0 at x0, 1 at x1 with x0 carried, 2 at x2 with the next x0 carried
     limit: float = FIRST_LIMIT  # of the factor a
@@ -43,13 +46,16 @@ class Path(Carried):
     coarse: float = 0.0  # nats still to come by the gains of the climb
     gain: float = UNKNOWN  # nats per document still to come, as last measured
     shares: float = UNKNOWN  # the largest change of a document's shares in the last plain sweep
+    apart: float = 0.0  # nats per document that the climb's best was above the documents at rest
     noise: int = 0  # whether rounding hides the gain
     start: int = AS_TOLD  # or as the best of several tries began
+    climbed: float = 0.0  # nats that sweeps have gained, without what moving documents gained
+    sweeps: int = 0  # in all stages
 
     @classmethod
     def of_documents(cls, model: Model) -> tuple[str, ...]:
-        """c."""
-        return ("c",)
+        """Where they are, and their pairs."""
+        return ("c", "c_pairs")
 
     @classmethod
     def restored(cls, arrays: Arrays) -> Path:
@@ -63,7 +69,10 @@ class Path(Carried):
             own = getattr(self, name)
             if own is not None and (own.shape != like.shape or own.dtype != like.dtype):
                 raise ValueError(f"{name} of the climb must be like the state's; got {own.shape}")
-        for name in ("gains", "marks"):
+            pairs = getattr(self, f"{name}_pairs")
+            if pairs is not None and (pairs.ndim != 3 or pairs[:, 0].shape != like.shape):
+                raise ValueError(f"pairs of the climb must be like {name}; got {pairs.shape}")
+        for name in ("gains", "marks", "trail"):
             own = getattr(self, name)
             if own is not None and (own.ndim != 1 or own.dtype != np.float64):
                 raise ValueError(f"{name} of the climb must be a row of numbers")
@@ -76,11 +85,12 @@ class Path(Carried):
     def remaining(self) -> Remaining | None:
         """As last measured."""
         known = self.gain >= 0 and self.shares >= 0
-        return Remaining(self.gain, self.shares) if known else None
+        return Remaining(self.gain, self.shares, self.apart) if known else None
 
     def anew(self, **changes: Any) -> Path:
         """In another stage, with nothing carried."""
-        fresh: Any = {"n": None, "gains": None, "marks": None, "phase": 0, "swept": 0, "rests": 0}
+        fresh: Any = dict.fromkeys(("n", "n_pairs", "gains", "marks"))
+        fresh |= {"phase": 0, "swept": 0, "rests": 0}
         return replace(self, **fresh | changes)
 
     def swept_to(self, objective: float) -> Path:
@@ -90,6 +100,35 @@ class Path(Carried):
             return path
         marks = np.append([] if path.marks is None else path.marks, objective)
         return replace(path, marks=marks)
+
+    def climbed_by(self, gain: float) -> Path:
+        """After a sweep of any stage that gained so much by climbing."""
+        path = replace(self, climbed=self.climbed + gain, sweeps=self.sweeps + 1)
+        if path.sweeps % BETWEEN:
+            return path
+        trail = np.append([] if path.trail is None else path.trail, path.climbed)
+        return replace(path, trail=trail)
+
+    @property
+    def long_run(self) -> float:
+        """What all sweeps so far promise for as many more. Along directions that a table hardly
+        tells apart gains fall like a power of the number of sweeps, however small the single ones
+        have become: then about what the last half of them gained is still to come, or, a little
+        more closely, three times what a rate from quarter to quarter would have."""
+        half, quarter = self._gained_since(1 / 2), self._gained_since(3 / 4)
+        before = half - quarter
+        if not np.isfinite(half) or quarter >= before:
+            return half
+        rate = max(quarter / before, 0.5)
+        return min(half, 3 * quarter * rate / (1 - rate))
+
+    def _gained_since(self, share: float) -> float:
+        """By climbing, since so many of the sweeps, or a few less, were done; infinite before there
+        is a mark as early."""
+        mark = int(share * self.sweeps) // BETWEEN
+        if self.trail is None or mark == 0:
+            return np.inf
+        return self.climbed - float(self.trail[mark - 1])
 
     def gained(self, sweeps: int) -> float:
         """What the last so many sweeps of this climb, or a few more, have gained; infinite before

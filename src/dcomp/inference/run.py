@@ -104,7 +104,7 @@ def warn_of_limit(
     if not algorithm.is_plain:
         what = "documents had settled"
     if len(history) > 1:
-        what += f" (the last sweeps gained {recent_gain(history):.2g})"
+        what += " (the last {} sweeps gained {:.2g})".format(*recent_gain(history))
     what += "; raise max_iter or tol"
     if algorithm.has_schedule:
         what = "its schedule was over; raise max_iter"

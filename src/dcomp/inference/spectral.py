@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from dcomp.data import Counts
 from dcomp.errors import InvalidParameter
 from dcomp.executors import Executor
 from dcomp.inference.start import generator, keyed_uniform, seeded_state
@@ -28,7 +29,7 @@ from dcomp.models.arrays import FloatArray, read_only
 from dcomp.models.options import whole_number
 
 STARTS = ("auto", "seeded", "spectral")
-DENSE = 0.1  # share of entries above 0 from which "auto" is spectral
+DENSE = 0.1  # share of entries above 0, from which on a table is dense
 POWERS, EXTRA = 4, 6  # passes over the table, and directions more than are wanted
 TURNS, STILL = 300, 1e-5  # of the alternation, at most and until no membership changes by more
 EVEN = 0.01  # of a start that is even, so that nothing begins at 0
@@ -54,8 +55,12 @@ def is_spectral(start: str, model: Model, observed: Observations) -> bool:
     n_free = counts.n_features - counts.features.n_blocks  # shares of a block sum to 1
     if model.scores.nodes is not None or not 2 <= K <= min(counts.n_docs, n_free):
         return False
-    filled = counts.nnz / (counts.n_docs * counts.n_features)
-    return start == "spectral" or (start == "auto" and filled >= DENSE)
+    return start == "spectral" or (start == "auto" and is_dense(counts))
+
+
+def is_dense(counts: Counts) -> bool:
+    """Whether a table is not mostly zeros."""
+    return counts.nnz >= DENSE * counts.n_docs * counts.n_features
 
 
 def climb_state(

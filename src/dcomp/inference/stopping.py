@@ -20,18 +20,25 @@ class Remaining:
     """What going on would change.
 
     gain: nats per document still to come, by the rate at which the last plain sweeps gained less
-    and less; None of an algorithm whose objective may fall.
+    and less and by what the last half of all sweeps has gained, the larger; None of an algorithm
+    whose objective may fall.
     shares: the largest change of a document's share in one more sweep.
+    apart: mean field, α below 1: nats per document by which the climb had been higher, with
+    documents in optima of their own that it had led them to; shown are those where `transform` has
+    them (docs/decisions/0026).
     """
 
     gain: float | None
     shares: float
+    apart: float = 0.0
 
     def __str__(self) -> str:
         moved = f"{self.shares:.2g} of a share"
         if self.gain is None:
             return moved
-        return f"{'more than 1e6' if self.gain > 1e6 else f'{self.gain:.2g}'} nats, {moved}"
+        lower = f"; as new documents {self.apart:.2g} nats lower" if self.apart >= 0.005 else ""
+        gain = "more than 1e6" if self.gain > 1e6 else f"{self.gain:.2g}"
+        return f"{gain} nats, {moved}{lower}"
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,7 @@ def change_of(before: Info, after: Info, n_docs: int) -> float:
     return (after.objective - before.objective) / max(n_docs, 1)
 
 
-def recent_gain(rows: Sequence[Info]) -> float:
-    """What the last ten sweeps, or as many as there are, have gained, in nats per document."""
-    return float(sum(row.change for row in rows[-WINDOW:] if row.change is not None))
+def recent_gain(rows: Sequence[Info]) -> tuple[int, float]:
+    """The last half of all sweeps, and what they have gained, in nats per document."""
+    half = rows[len(rows) // 2 :]
+    return len(half), float(sum(row.change for row in half if row.change is not None))

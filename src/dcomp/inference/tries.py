@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dcomp.executors import Executor, LocalExecutor, is_of_this_process
-from dcomp.inference.ascent import Ascent
+from dcomp.inference.ascent import Ascent, is_cheap
 from dcomp.inference.base import Algorithm
 from dcomp.inference.path import SEEDED, SPECTRAL, Path
 from dcomp.inference.spectral import is_spectral
@@ -27,7 +27,7 @@ from dcomp.inference.stopping import Rule
 from dcomp.models import Model, Observations
 
 USUAL = 6  # tries, where they are cheap:
-FEW, CHEAP = 8, 1_000_000  # components, and entries of the table times these, at most
+FEW = 8  # components at most
 SWEEPS = 20  # of each try
 _NEVER = Rule(0.0)  # so that which start is best does not depend on when the fit is to stop
 
@@ -40,7 +40,7 @@ def tries_of(algorithm: Algorithm, model: Model, observed: Observations) -> int:
         return int(told.n_tries)
     K = model.n_components
     few = 2 <= K <= FEW and model.scores.nodes is None
-    return USUAL if few and observed.counts.nnz * K <= CHEAP else 1
+    return USUAL if few and is_cheap(observed, K) else 1
 
 
 def begin(

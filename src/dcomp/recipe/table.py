@@ -23,7 +23,7 @@ TAIL = (
     Option(
         "max_iter",
         "whole",
-        "Sweeps at most, resumed ones too: 200 of a sampler and 1000 of what stops by itself, "
+        "Sweeps at most, resumed ones too: 200 of a sampler and 2000 of what stops by itself, "
         "unless given.",
         least=1,
         panel=_COURSE,

@@ -76,8 +76,8 @@ class Fit:
     @property
     def remaining(self) -> Remaining | None:
         """What going on would change: nats per document still to gain, as the rate of the last
-        plain sweeps tells (None where that was not measured), and the largest change of a
-        document's share in one more sweep. None for a sampler.
+        plain sweeps and the gains of all sweeps tell (None where that was not measured), and the
+        largest change of a document's share in one more sweep. None for a sampler.
 
         >>> import dcomp
         >>> fitted = dcomp.LDA(2, verbose=0).fit([[5, 1, 0], [4, 2, 1], [0, 1, 6]]).fit_

@@ -10,9 +10,10 @@ import pytest
 import dcomp
 from dcomp import datasets
 from dcomp.executors import LocalExecutor
-from dcomp.inference import MapEM, MaximumLikelihood, MeanField, Rule, Run, run
-from dcomp.inference.ascent import Ascent, extrapolated, has_twins, path_of, squares
+from dcomp.inference import MapEM, MaximumLikelihood, MeanField, Rule, Run, run, secants
+from dcomp.inference.ascent import Ascent, has_twins, path_of
 from dcomp.inference.path import CLIMB, DONE, MEASURE, PUSH, REFOLD, Path
+from dcomp.inference.squarem import extrapolated, squares
 from dcomp.inference.stopping import NEVER, noise_of, shares_to_come, to_come
 from dcomp.models import DirichletMultinomial, GammaPoisson, Observations
 
@@ -200,3 +201,64 @@ def test_at_rest_it_can_be_asked_for_more(votes):
 def test_tolerances_below_nothing_are_refused():
     with pytest.raises(dcomp.InvalidParameter, match="tol must be at least 0; got -1"):
         Ascent(MeanField(), Rule(-1.0))
+
+
+def linear_map(rates):
+    """x → rates · x along three crossed directions, whose fixed point is 5."""
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
+    return lambda x: 5.0 + (x - 5.0) @ turn @ np.diag(rates) @ turn.T
+
+
+def test_pairs_find_the_fixed_point_of_as_many_directions():
+    """Where single steps of rate 0.999 would take thousands of sweeps."""
+    sweep, x, pairs = linear_map([0.999, 0.9, 0.3]), np.array([[4.0, 7.0, 6.0]]), None
+    for _ in range(3):
+        points = (x, sweep(x), sweep(sweep(x)))
+        pairs = secants.with_pair(pairs, points)
+        x = points[2]
+    assert pairs.shape == (1, 2 * secants.PAIRS, 3)
+    z = secants.weights(secants.products(pairs))
+    np.testing.assert_allclose(secants.ahead(pairs, points, z), 5.0, atol=1e-6)
+    assert abs(x - 5.0).max() > 0.5
+    newest = secants.with_pair(pairs, points)
+    assert newest.shape == pairs.shape
+    np.testing.assert_array_equal(newest[:, :2], pairs[:, 1:3])
+    np.testing.assert_array_equal(newest[:, 5], points[2] - points[1])
+    assert secants.weights(secants.products(newest)) is None  # two pairs are the same
+    assert secants.weights(np.zeros((2, 1, 1))) is None
+
+
+@pytest.mark.parametrize("power", [1.5, 2.0, 3.0])
+def test_a_slow_climb_promises_what_it_has(power):
+    """Gains that fall like a power of the sweeps; single ones soon promise nothing."""
+    path = Path()
+    for t in range(1, 401):
+        path = path.climbed_by(t**-power)
+    left = (np.arange(401.0, 1e6) ** -power).sum()
+    assert 0.4 * left < path.long_run < 3 * left
+    for _ in range(400):
+        path = path.climbed_by(0.0)
+    assert path.long_run == 0
+    assert Path().climbed_by(1.0).long_run == np.inf
+
+
+@pytest.mark.parametrize(("algorithm", "K"), [("ml", 5), ("map", 5), ("mean-field", 6)])
+def test_converged_is_true_of_more_components_than_there_are(algorithm, K):
+    """Of three populations; ten times the sweeps gain what was said, or little more."""
+    people = datasets.genotypes(60, 200, seed=4).counts
+    fit = dcomp.DCA(K, algorithm=algorithm, verbose=0, max_iter=20_000).fit(people).fit_
+    assert fit.reason == "converged"
+    assert fit.remaining.gain < 0.05
+    longer = dcomp.fit(people, fit.model, max_iter=10 * fit.n_sweeps, tol=0, resume=fit, warn=False)
+    more = max(longer.history["objective"]) - max(fit.history["objective"])
+    assert more < 0.1 * people.n_docs
+
+
+def test_a_climb_goes_on_where_it_was(votes):
+    """Not from documents that were shown as new ones, and lie lower."""
+    fit = dcomp.DCA(6, verbose=0).fit(votes).fit_
+    assert fit.remaining.apart > 0.01
+    best = max(fit.history["objective"])
+    assert fit.objective == pytest.approx(best - fit.remaining.apart * votes.n_docs, abs=1e-3)
+    longer = dcomp.fit(votes, fit.model, max_iter=fit.n_sweeps + 3, tol=0, resume=fit, warn=False)
+    assert min(longer.history["objective"][fit.n_sweeps :]) >= best - 1e-3

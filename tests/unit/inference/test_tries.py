@@ -9,7 +9,7 @@ import pytest
 
 import dcomp
 from dcomp.executors import LocalExecutor
-from dcomp.inference import ALGORITHMS, tries
+from dcomp.inference import ALGORITHMS, ascent, tries
 from dcomp.inference.path import SEEDED, SPECTRAL
 from dcomp.models import DirichletMultinomial
 
@@ -83,9 +83,9 @@ def test_one_try_is_the_plain_start_and_auto_is_one_where_it_is_dear(votes, monk
     assert tries.tries_of(auto, DirichletMultinomial.build(9), observed) == 1
     assert tries.tries_of(auto, DirichletMultinomial.build(1), observed) == 1
     assert tries.tries_of(replace(auto, n_tries=3), DirichletMultinomial.build(9), observed) == 3
-    monkeypatch.setattr(tries, "CHEAP", votes.nnz * 4)
+    monkeypatch.setattr(ascent, "CHEAP", votes.nnz * 4)
     assert tries.tries_of(auto, model, observed) == 6
-    monkeypatch.setattr(tries, "CHEAP", votes.nnz * 4 - 1)
+    monkeypatch.setattr(ascent, "CHEAP", votes.nnz * 4 - 1)
     assert tries.tries_of(auto, model, observed) == 1
 
 
