@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 AGAIN = 3.0  # seconds
+APART = "DCOMP_TESTS_OF_INTERRUPTS"  # is set in processes that tests which press the key run in
+apart = pytest.mark.skipif(APART not in os.environ, reason="run in a process of their own")
+outside = pytest.mark.skipif(APART in os.environ, reason="this is that process")
+
+
+def run_apart(*files: str | Path) -> None:
+    """The tests of these files that are marked `apart`, in a process of their own."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(
+        [*command, *files],
+        env={**os.environ, APART: "1", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "passed" in done.stdout
 
 
 class Pressed:
@@ -51,7 +72,7 @@ class Pressed:
         return time.perf_counter() - self.at
 
 
-def seconds_to_stop(work: Callable[[], Any], after: float = 0.3) -> float:
+def seconds_to_stop(work: Callable[[], Any], after: float = 0.15) -> float:
     """How long work that would take much longer goes on after Ctrl-C."""
     key = Pressed(after)
     key.start()
