@@ -168,7 +168,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_reading_ends_soon(tmp_path, name):
     if name in ("text", "jsonl"):  # imports at first use are no part of it
-        dcomp.Counts.from_texts(["a text"])
+        dcomp.data.bag(["a text"])
     path = tmp_path / "file"
     path.write_bytes(FILES[name]())
     limits = dcomp.Limits(memory="4 GB")
