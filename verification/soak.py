@@ -165,6 +165,14 @@ def judge(soak: Soak, seconds: float) -> list[str]:
     return rows
 
 
+def check_interrupts(soak: Soak) -> None:
+    """Some must have been heard: where none was, none was tested."""
+    tried = sum(n for name, n in soak.done.items() if name.startswith("interrupted"))
+    heard = soak.done["interrupted fits that ended: interrupted"]
+    heard += soak.done["interrupted without a fit"]
+    soak.check(heard > 0 or tried < 20, f"none of {tried} interrupts was heard")
+
+
 def report(soak: Soak, minutes: float, seed: int, rows: list[str]) -> str:
     """The page."""
     done = "\n".join(f"| {name} | {number:,} |" for name, number in sorted(soak.done.items()))
@@ -184,11 +192,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    # A shell's background jobs ignore the key, and so would Python.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     seconds, start = 60 * given.minutes, time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(Path(folder), np.random.default_rng(given.seed))
         while time.monotonic() - start < seconds:
             one_round(soak, start)
+    check_interrupts(soak)
     rows = judge(soak, seconds)
     results = HERE / "results"
     results.mkdir(exist_ok=True)

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include "arrays.hpp"
@@ -16,8 +17,10 @@ namespace dcomp::bindings {
 
 // Components are numbered in 16 bits wherever tokens are given one, and 65,535 stands for none.
 inline constexpr std::int64_t kMostComponents = 65535;
-// More threads than any machine has would only cost memory.
-inline constexpr int kMostThreads = 1024;
+// More threads than the machine has would only cost memory, which each takes for itself.
+inline int most_threads() {
+  return std::max(64, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 // The memory of an argument, and whether the call writes to it.
 struct Span {
@@ -53,7 +56,7 @@ class Call {
   // The number of threads to work with.
   int threads(int n_threads) const {
     require(n_threads >= 1, "n_threads must be at least 1", n_threads);
-    return std::min(n_threads, kMostThreads);
+    return std::min(n_threads, most_threads());
   }
   void components(std::int64_t K) const {
     require(K >= 1 && K <= kMostComponents, "the number of components must lie in [1, 65535]", K);

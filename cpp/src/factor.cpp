@@ -47,6 +47,8 @@ FactorSums factor(const FactorPass<T>& pass, int n_threads) {
   std::int64_t longest = 1;
   for (std::int64_t i = 0; i < pass.W.n_docs; ++i) longest = std::max(longest, pass.W.size(i));
   const std::int64_t tasks = (pass.W.n_docs + kRowsPerTask - 1) / kRowsPerTask;
+  // Room for columns is large, and a thread without a task needs none.
+  n_threads = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, n_threads));
   FactorWorkers<T> workers(n_threads, pass.F.stride, longest);
   std::vector<FactorSums> part(static_cast<std::size_t>(tasks));
   const auto kernel = kernels<T>().factor_rows.run;

@@ -231,11 +231,18 @@ void expect_table(const Passing<T>& over, const Rows<const std::uint8_t>& table,
   });
 }
 
+// No more threads than there are tasks, which are of documents or of features: each has its room.
+int threads_for(const CsrView& W, int n_threads) {
+  const std::int64_t most = std::max({std::int64_t{1}, W.n_docs, W.n_features});
+  return static_cast<int>(std::min<std::int64_t>(n_threads, most));
+}
+
 }  // namespace
 
 template <class T>
 ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const Rows<const T>& c_in,
                   const Rows<T>& c_out, const Rows<T>& n, int n_threads) {
+  n_threads = threads_for(input.W, n_threads);
   const std::int64_t padded = input.Theta.stride, K = c_in.width;
   const PreparedPrior<T> prior(input.prior, padded);
   const Room room(input.W, K, input.max_inner);
@@ -258,6 +265,7 @@ ExpectSums expect(const ExpectInput<T>& input, const CorpusIndex& index, const R
 template <class T>
 ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const Rows<T>& c_out,
                    double* bound, int n_threads) {
+  n_threads = threads_for(input.W, n_threads);
   const std::int64_t padded = input.Theta.stride;
   const PreparedPrior<T> prior(input.prior, padded);
   const Room room(input.W, c_in.width, input.max_inner);
@@ -278,6 +286,7 @@ ExpectSums fold_in(const ExpectInput<T>& input, const Rows<const T>& c_in, const
 template <class T>
 void log_predictive(const CsrView& W, const Rows<const T>& Theta, const double* log_scale,
                     const Rows<const T>& scores, double* out, int n_threads) {
+  n_threads = threads_for(W, n_threads);
   Workers<T> workers(n_threads, Theta.stride, Room(W, kFewComponents + 1, 1));
   const auto kernel = kernels<T>().log_predictive;
   parallel_for(n_threads, n_tasks(W.n_docs, kDocsPerTask), [&](std::int64_t t, int worker) {

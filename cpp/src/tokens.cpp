@@ -51,8 +51,11 @@ TokenCells::TokenCells(const CsrView& W, int n_parts)
     for (std::int32_t q = 0; q < n_parts_; ++q) {
       for (std::int32_t j = 0; j < W.n_features; ++j) {
         if (part_of_[j] != q || count[j] == 0) continue;
-        runs_.push_back({j, begin, begin + count[j]});
-        begin += count[j];
+        for (const std::int64_t end = begin + count[j]; begin < end;) {
+          const std::int64_t next = std::min(begin + kLongestRun, end);
+          runs_.push_back({j, begin, next});
+          begin = next;
+        }
       }
       cell_runs_.push_back(static_cast<std::int64_t>(runs_.size()));
     }
@@ -67,7 +70,8 @@ template <class Visit>
 void TokenCells::visit(const CsrView& W, const Visit& token) const {
   std::vector<std::int64_t> cursor(static_cast<std::size_t>(W.n_features));
   for (int p = 0; p < n_parts_; ++p) {
-    for (auto r = cell_runs_[p * n_parts_]; r < cell_runs_[(p + 1) * n_parts_]; ++r)
+    // Backwards, so that the first of several runs of a feature stays.
+    for (auto r = cell_runs_[(p + 1) * n_parts_]; r-- > cell_runs_[p * n_parts_];)
       cursor[runs_[r].feature] = runs_[r].begin;
     for (std::int64_t i = part_start_[p]; i < part_start_[p + 1]; ++i)
       for (std::int64_t e = W.indptr[i]; e < W.indptr[i + 1]; ++e)

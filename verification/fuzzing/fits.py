@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from fuzzing.files import scratch
 from fuzzing.guard import hold
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
+SELDOM = 4  # one file of so many that load is also saved and loaded again, which takes most time
 # The place of a fit in this list is in the kept inputs: new ones come at the end.
 BASES = (
     "v4-LDA", "v4-DCA", "v4-GaP", "v4-NMF", "v4-PLSA", "v4-CTM", "v4-StructuredDCA", "v4-TreeDCA",
@@ -89,14 +91,15 @@ def check(content: bytes) -> None:
         transformed = np.zeros(0)
     hold(bool(np.isfinite(transformed).all()), "transform: finite")
     str(fit)
-    _check_again(fit, path)
+    if crc32(content) % SELDOM == 0:
+        _check_again(fit, path)
 
 
 def _check_again(fit: dcomp.Fit, path: Path) -> None:
     """Saved and loaded it is the same, member by member."""
-    dcomp.save(fit, path)
+    dcomp.save(fit, path, overwrite=True)
     first = members_of(path.read_bytes())
-    dcomp.save(dcomp.load(path), path)
+    dcomp.save(dcomp.load(path), path, overwrite=True)
     second = members_of(path.read_bytes())
     for name in (*first, *second):
         hold(first.get(name) == second.get(name), "saved twice: it differs", name)

@@ -249,14 +249,16 @@ def method(of: str, name: str) -> Callable[[Border], Calls]:
         before = ["count"] if not b.choices.rarely() else []
         if b.choices.flag():
             before += [b.choices.of(names) for _ in range(b.choices.below(3))]
-        for step in (*before, name):
-            yield case_call(case, step, before)
+        steps = [*before, name]
+        for number, step in enumerate(steps):
+            yield case_call(case, step, steps[:number])
 
     return make
 
 
 def case_call(case: Any, step: str, before: list[str]) -> Call:
+    """The next call, after those before it."""
     call: Call = getattr(case, step)()
     means = step == "add_means" and case.prior.key != "TM"
-    call.refusable = means or "unload" in before or "count" not in before
+    call.refusable = means or "unload" in before or "count" not in (*before, step)
     return call

@@ -25,7 +25,9 @@ static_assert((kMostDocuments - 1) >> (kUnitBits - kCellBits) == 0, "a unit must
 
 class TokenCells {
  public:
-  // Consecutive tokens of one feature within a cell.
+  // Consecutive tokens of one feature within a cell, no more than kLongestRun: there is a stop
+  // point before each run, and a word may be a document's ten million tokens.
+  static constexpr std::int64_t kLongestRun = 4096;
   struct Run {
     std::int32_t feature;
     std::int64_t begin, end;

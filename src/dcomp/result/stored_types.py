@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import types
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _LEAST, _MOST = -(1 << 63), 1 << 64
@@ -85,7 +86,8 @@ def check_fields(thing: Any, place: str) -> None:
     Traceback (most recent call last):
     ValueError: inner_updates of the history must be of type float; found inf
     """
-    hints = get_type_hints(type(thing))
+    kind: Any = type(thing)
+    hints = _hints(kind)
     for field in fields(thing):
         value = getattr(thing, field.name)
         if is_dataclass(value):
@@ -95,6 +97,13 @@ def check_fields(thing: Any, place: str) -> None:
             raise ValueError(
                 f"{field.name} of {place} must be of type {kind}; found {str(value)[:40]}"
             )
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Annotations are texts that Python compiles each time it is asked, and a history has a row per
+    sweep."""
+    return get_type_hints(kind)
 
 
 def _matches(value: Any, hint: Any) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dcomp
-from dcomp import registry
+from dcomp import _core, registry
 from dcomp.data import Counts
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import LocalExecutor
@@ -97,6 +97,30 @@ def test_large_corpora_are_labelled_approximate(corpus, planted):
     assert approximate.is_approximate
     assert not exact.is_approximate
     assert not forced.is_approximate
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_a_word_of_more_tokens_than_a_run(n_parts, sparse):
+    """Tokens of one word are cut into runs of 4096: none is lost, or another document's."""
+    W = np.array([[9000, 4096, 1, 0], [1, 4097, 0, 20_000], [0, 3, 8192, 5]])
+    counts, K = Counts.from_matrix(W), 3
+    corpus = _core.Corpus(counts.indptr, counts.indices, counts.data, 4)
+    prior = _core.ScorePrior("DM", {"alpha": np.full(K, 0.3)})
+    sampler = _core.CollapsedSampler(corpus, np.zeros(4, np.int32), 1, prior, n_parts, sparse)
+    z = np.empty(sampler.n_tokens, np.uint16)
+    sampler.start(1, z)
+    sampler.count(z)
+    for sweep in range(3):
+        sampler.sweep(z, np.full(4, 0.1), prior, 1, sweep, 2)
+    entry, c, n = np.empty(z.size, np.int64), np.empty((3, K), np.int32), np.empty((4, K), np.int32)
+    sampler.entries(entry)
+    assert (np.bincount(entry) == counts.data).all()
+    sampler.read(c, n)
+    document = np.searchsorted(counts.indptr, entry, side="right") - 1
+    for k in range(K):
+        assert (np.bincount(document[z == k], minlength=3) == c[:, k]).all()
+        assert (np.bincount(counts.indices[entry[z == k]], minlength=4) == n[:, k]).all()
 
 
 def test_too_many_components_for_the_tokens_type(planted):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import warnings
 
 import numpy as np
 import pytest
+from support.interrupt import apart
 
 import dcomp
 from dcomp.estimators import progress
@@ -150,9 +150,7 @@ def test_large_tables_and_executors_of_others_get_one_chain_after_the_other(monk
     fit(2)
 
 
-@pytest.mark.skipif(
-    "DCOMP_TESTS_OF_INTERRUPTS" not in os.environ, reason="run by test_all_in_their_own_process"
-)
+@apart
 @pytest.mark.parametrize("algorithm", ["mean-field", "collapsed-gibbs"])
 def test_control_c_keeps_the_whole_sweeps_of_every_chain_that_has_any(algorithm):
     """The signal comes when two chains are under way: two more have not begun."""

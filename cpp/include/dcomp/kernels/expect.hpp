@@ -140,8 +140,16 @@ inline double still(const DocumentPass<T>& pass, double length) {
 }
 
 // Numbers of a document, entries by components, from which on its updates are stop points: below,
-// the task that it is in is soon over.
+// the task that it is in is soon over, unless updates are very many.
 inline constexpr std::int64_t kLongDocument = std::int64_t{1} << 13;
+inline constexpr int kManyUpdates = 1 << 10;
+
+inline void pass_stop_point(std::int64_t numbers, int inner) {
+  if (numbers > kLongDocument)
+    stop_point(numbers);
+  else if (inner % kManyUpdates == 0)
+    stop_point();
+}
 
 // Updates a document until it settles or its number of updates is used up; returns the last one.
 // One that starts cold jumps ahead.
@@ -157,7 +165,7 @@ inline Update fixed_point_by_rows(const DocumentPass<T>& pass, const ScoresOf& s
   for (int inner = 1;; ++inner) {
     if (starts_cold)
       for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
-    if (n * padded > kLongDocument) stop_point(n * padded);
+    pass_stop_point(n * padded, inner);
     const Update update = update_by_rows(pass, scores, feature, w, n, inner == 1 ? n_ahead : 0, s);
     sums.inner += 1;
     if (inner >= pass.max_inner || update.change <= enough) return update;
@@ -180,7 +188,7 @@ inline Update fixed_point_by_columns(const DocumentPass<T>& pass, const ScoresOf
   const double enough = still(pass, length);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
-    if (n * padded > kLongDocument) stop_point(n * padded);
+    pass_stop_point(n * padded, inner);
     for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const Update update = update_by_columns(scores, columns, w, n, n_chosen, s);
     sums.inner += 1;
@@ -226,7 +234,7 @@ inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf&
   const double enough = still(pass, length);
   double last_change = 0;
   for (int inner = 1;; ++inner) {
-    if (at.n * padded > kLongDocument) stop_point(at.n * padded);
+    pass_stop_point(at.n * padded, inner);
     if (starts_cold)
       for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const double top = scores.weights(s);

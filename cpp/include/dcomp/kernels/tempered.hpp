@@ -46,9 +46,11 @@ inline float tempered_weights(const TemperedPass& pass, std::int64_t i, std::int
 inline void tempered_sweep(const TemperedPass& pass, double t, Stream& rng,
                            const TemperedScratch& s) {
   std::uint16_t* z = pass.z;
+  // Per token: a document may be long, and one entry of it may be, too.
+  const std::int64_t per_look = std::max<std::int64_t>(1, kMuchWork / pass.padded);
+  std::int64_t left = per_look;
   for (std::int64_t i = 0; i < pass.W.n_docs; ++i)
     for (std::int64_t p = pass.W.indptr[i]; p < pass.W.indptr[i + 1]; ++p) {
-      stop_point(pass.W.data[p] * pass.padded);
       const std::int32_t j = pass.W.indices[p];
       std::int32_t *c = pass.c.row(i), *n = pass.n.row(j), *total = pass.total.row(pass.block[j]);
       for (std::int32_t copy = 0; copy < pass.W.data[p]; ++copy, ++z) {
@@ -57,6 +59,10 @@ inline void tempered_sweep(const TemperedPass& pass, double t, Stream& rng,
         const float u = static_cast<float>(rng.uniform32()) * mass;
         *z = static_cast<std::uint16_t>(place_of_draw(s.part, pass.padded, u));
         ++c[*z], ++n[*z], ++total[*z];
+        if (--left == 0) {
+          stop_point();
+          left = per_look;
+        }
       }
     }
 }
