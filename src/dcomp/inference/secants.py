@@ -7,7 +7,7 @@ along them, and its fixed point near
     x1 − V z,    (UᵀU − UᵀV) z = Uᵀ (x0 − x1).
 
 Where a table hardly tells some directions apart, a few remembered pairs go along them in half the
-sweeps of SQUAREM or less (docs/decisions/0031). Documents and features have their pairs where they
+sweeps of SQUAREM or less (docs/decisions/0033). Documents and features have their pairs where they
 are: an array (rows, 2q, K), q differences u and then q differences v, oldest first.
 """
 
