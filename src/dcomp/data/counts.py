@@ -27,6 +27,7 @@ from dcomp.data.canonical import (
 )
 from dcomp.data.features import FeatureSpace, frozen_array
 from dcomp.data.sequences import Sequences
+from dcomp.data.text_options import TextOptions, Vocabulary
 from dcomp.errors import InvalidCounts, InvalidParameter
 
 _CHUNK = 1 << 18  # bounds the float64 temporaries of a sum over entries
@@ -68,6 +69,8 @@ class Counts:
     sequences: Sequences | None = None  # the reading order, where there is one
     firsts: tuple[int, ...] = (0,)  # the first document of each part
     attributes: Attributes = field(default_factory=Attributes)  # what else is known of documents
+    text: TextOptions | None = None  # how its words were found, where they are of text
+    vocabulary: Vocabulary | None = None  # which words were kept then, and why others were not
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -225,6 +228,32 @@ found -1 at document 'd17', feature 'the'
         """
         ids = None if doc_ids is None else list(doc_ids)
         return cls._from_long(longform.from_token_lists(docs, vocabulary, ids, watch))
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        doc_ids: Iterable[object] | None = None,
+        like: Any = None,
+        **options: Any,
+    ) -> Counts:
+        """Count the words of texts. The options are those of `dcomp.TextOptions`; with `like`, a
+        fit or counts of text, they are theirs, and words are not left out for being rare.
+
+        `vocabulary` says which words were kept, `sequence` has the reading order.
+
+        >>> counts = Counts.from_texts(["The cat sat.", "A cat, in 1984!"], numbers="years")
+        >>> counts.features.names
+        ('1984', 'cat', 'sat')
+        >>> Counts.from_texts(["1985"], like=counts).features.names
+        ('1985',)
+        """
+        from dcomp.data.text import bag, count_texts
+
+        if like is None:
+            return bag(texts, doc_ids=doc_ids, **options)
+        return count_texts(texts, options_of(like).for_new(**options), doc_ids)
 
     @classmethod
     def from_ids(
@@ -437,7 +466,8 @@ found -1 at document 'd17', feature 'the'
         order = None if self.sequences is None else self.sequences.rows(chosen)
         about = self.attributes.rows(chosen)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, self.features, ids, order, attributes=about)
+        words = (self.text, self.vocabulary)
+        return Counts(*rows, self.features, ids, order, (0,), about, *words)
 
     def in_parts(self, n: int) -> Counts:
         """Give the same counts, cut into `n` parts of about as many entries each.
@@ -513,7 +543,8 @@ found -1 at document 'd17', feature 'the'
         matrix.sort_indices()
         order = None if self.sequences is None else self.sequences.moved(position)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, features, self.doc_ids, order, self.firsts, self.attributes)
+        about, words = (self.firsts, self.attributes), (self.text, self.vocabulary)
+        return Counts(*rows, features, self.doc_ids, order, *about, *words)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -628,7 +659,7 @@ found -1 at document 'd17', feature 'the'
         # A restored array is writeable again unless the constructor freezes it.
         parts = (self.indptr, self.indices, self.data)
         about = (self.doc_ids, self.sequences, self.firsts, self.attributes)
-        return Counts, (*parts, self.features, *about)
+        return Counts, (*parts, self.features, *about, self.text, self.vocabulary)
 
     @property
     def in_words(self) -> str:
@@ -660,6 +691,20 @@ def amount(tokens: float) -> str:
     ('1,200', '1,200.2')
     """
     return f"{tokens:,}" if isinstance(tokens, int) else f"{tokens:,.1f}"
+
+
+def options_of(like: Any) -> TextOptions:
+    """How the words of a fit or of counts were found.
+
+    >>> options_of(Counts.from_texts(["cat"], stop_words=None)).stop_words is None
+    True
+    """
+    found = getattr(like, "text", None)
+    if not isinstance(found, TextOptions):
+        raise InvalidParameter(
+            f"like must be a fit or counts that were read from text; found {like!r}"
+        )
+    return found
 
 
 def cuts(firsts: Sequence[int], n_docs: int) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcomp import _core
 from dcomp.data.features import frozen_array
 from dcomp.errors import InvalidCounts, InvalidParameter
 
@@ -154,17 +155,17 @@ class Sequences:
         indices: NDArray[np.int32],
         data: NDArray[np.int32],
     ) -> bool:
-        """The same for some documents: both are sorted by document, then by feature."""
+        """The same for some documents."""
         tokens = self.tokens[self.starts[first] : self.starts[last]]
-        row = np.repeat(np.arange(last - first), np.diff(self.starts[first : last + 1]))
-        known = tokens >= 0
-        found = np.sort((row[known] << 32) | tokens[known])
+        starts = self.starts[first : last + 1] - self.starts[first]
         entries = slice(indptr[first], indptr[last])
-        row = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        if int(data[entries].sum(dtype=np.int64)) != found.size:
-            return False
-        wanted = np.repeat((row << 32) | indices[entries], data[entries])
-        return np.array_equal(found, wanted)
+        n_features = max(int(tokens.max(initial=-1)), int(indices[entries].max(initial=-1))) + 1
+        ends, features, often = _core.count_tokens(starts, tokens, n_features, 1)
+        return (
+            np.array_equal(ends, indptr[first : last + 1] - indptr[first])
+            and np.array_equal(features, indices[entries])
+            and np.array_equal(often, data[entries])
+        )
 
     def in_order(self, values: NDArray[Any], missing: int = -1) -> NDArray[np.int32]:
         """Put values of tokens (..., T), given in the bag's order, into reading order (..., P).
