@@ -137,25 +137,34 @@ class Counter {
   std::atomic<bool> in_use_{false};
 };
 
+void require_ascending(const Call& call, const char* name, const Vector<const std::int64_t>& starts,
+                       std::int64_t n) {
+  const auto last = static_cast<std::int64_t>(starts.size()) - 1;
+  bool ascend = last >= 0 && starts.data()[0] == 0 && starts.data()[last] == n;
+  for (std::int64_t i = 0; ascend && i < last; ++i)
+    ascend = starts.data()[i] <= starts.data()[i + 1];
+  if (!ascend)
+    call.fail(std::string(name) + " must ascend from 0 to the number of what it points at");
+}
+
+// Room for the features that are there, however many are said to be.
+std::int64_t features_in(const Vector<const std::int32_t>& numbers) {
+  std::int32_t most = -1;
+  for (std::size_t t = 0; t < numbers.size(); ++t) most = std::max(most, numbers.data()[t]);
+  return std::int64_t{most} + 1;
+}
+
 nb::tuple count_tokens(Vector<const std::int64_t> starts, Vector<const std::int32_t> tokens,
                        std::int64_t n_features, int n_threads) {
   const Call call("count_tokens");
   const int threads = call.threads(n_threads);
   call.require(n_features >= 0 && n_features < std::int64_t{1} << 31,
                "n_features must lie in [0, 2^31)", n_features);
-  call.require(starts.size() >= 1, "starts must have one more than there are documents");
   const auto n_docs = static_cast<std::int64_t>(starts.size()) - 1;
-  const auto n_tokens = static_cast<std::int64_t>(tokens.size());
-  bool ascend = starts.data()[0] == 0 && starts.data()[n_docs] == n_tokens;
-  for (std::int64_t i = 0; i < n_docs; ++i)
-    ascend = ascend && starts.data()[i] <= starts.data()[i + 1];
-  call.require(ascend, "starts must ascend from 0 to the number of tokens");
+  require_ascending(call, "starts", starts, static_cast<std::int64_t>(tokens.size()));
   call.within("tokens", tokens, -1, static_cast<std::int32_t>(n_features - 1),
               "features from 0 on, or -1");
-  // Room for the features that are there, however many are said to be.
-  std::int32_t most = -1;
-  for (std::int64_t t = 0; t < n_tokens; ++t) most = std::max(most, tokens.data()[t]);
-  n_features = most + 1;
+  n_features = features_in(tokens);
   const NewVector<std::int64_t> indptr = new_vector<std::int64_t>(n_docs + 1);
   {
     const Released release;
@@ -172,6 +181,26 @@ nb::tuple count_tokens(Vector<const std::int64_t> starts, Vector<const std::int3
   return nb::make_tuple(indptr, indices, data);
 }
 
+bool tokens_are(Vector<const std::int64_t> starts, Vector<const std::int32_t> tokens,
+                Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
+                Vector<const std::int32_t> data, int n_threads) {
+  const Call call("tokens_are");
+  const int threads = call.threads(n_threads);
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max() - 1;
+  require_ascending(call, "starts", starts, static_cast<std::int64_t>(tokens.size()));
+  require_ascending(call, "indptr", indptr, static_cast<std::int64_t>(indices.size()));
+  call.shape("indptr", indptr, {static_cast<std::int64_t>(starts.size())}, "documents and one");
+  call.shape("data", data, {static_cast<std::int64_t>(indices.size())}, "stored counts");
+  call.within("tokens", tokens, -1, kMost, "features from 0 on, or -1");
+  call.within("indices", indices, 0, kMost, "features from 0 on");
+  // Columns that no token is of would only take room.
+  const std::int64_t n_features = features_in(tokens);
+  if (features_in(indices) > n_features) return false;
+  const Released release;
+  return rows_are(starts.data(), static_cast<std::int64_t>(starts.size()) - 1, tokens.data(),
+                  n_features, indptr.data(), indices.data(), data.data(), threads);
+}
+
 }  // namespace
 
 void define_words(nb::module_& m) {
@@ -185,6 +214,9 @@ void define_words(nb::module_& m) {
       .def_prop_ro("n_words", &Counter::n_words);
   m.def("count_tokens", &count_tokens, nb::arg("starts").noconvert(), nb::arg("tokens").noconvert(),
         nb::arg("n_features"), nb::arg("n_threads"));
+  m.def("tokens_are", &tokens_are, nb::arg("starts").noconvert(), nb::arg("tokens").noconvert(),
+        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert(),
+        nb::arg("n_threads"));
 }
 
 }  // namespace dcomp::bindings

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -13,7 +14,7 @@ namespace dcomp {
 
 namespace {
 
-constexpr std::int64_t kTask = 1 << 17;    // characters that one task reads
+constexpr std::int64_t kTask = 1 << 17;    // characters that one task reads at least
 constexpr std::int64_t kTokens = 1 << 16;  // tokens of documents that one task counts
 
 std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
@@ -21,18 +22,21 @@ std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+// Up to eight letters as a number; no letter is a zero, so that no two words have the same.
+std::uint64_t packed(const char* letters, std::size_t n) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, letters, n);
+  return out;
+}
+
+constexpr int kRecentBits = 12;
+
 std::uint32_t hash_of(std::string_view word, std::uint64_t seed) {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
   std::uint64_t h = seed ^ (word.size() * kOdd);
   std::size_t at = 0;
-  for (; at + 8 <= word.size(); at += 8) {
-    std::uint64_t part;
-    std::memcpy(&part, word.data() + at, 8);
-    h = folded(h ^ part, seed | kOdd);
-  }
-  std::uint64_t part = 0;
-  std::memcpy(&part, word.data() + at, word.size() - at);
-  h = folded(h ^ part, seed | kOdd);
+  for (; at + 8 <= word.size(); at += 8) h = folded(h ^ packed(word.data() + at, 8), seed | kOdd);
+  h = folded(h ^ packed(word.data() + at, word.size() - at), seed | kOdd);
   return static_cast<std::uint32_t>(folded(h, kOdd));
 }
 
@@ -117,11 +121,26 @@ class Reading {
       append_utf8(word_, c);
     }
   }
+  // Letters of ASCII, as many as come, a piece at a time.
+  void put_plain() {
+    std::array<char, 64> piece;
+    std::size_t n = 0;
+    for (; at_ < end_ && n < piece.size(); ++at_) {
+      const auto c = static_cast<char32_t>(*at_);
+      const bool is_capital = c - 'A' < 26U;
+      if (!is_capital && !(c - 'a' < 26U)) break;
+      piece[n++] = static_cast<char>(is_capital && lower_ ? c + 32 : c);
+    }
+    word_.append(piece.data(), n);
+  }
   void read_word() {
     word_.clear();
     for (;;) {
-      do put(at_++);
-      while (at_ < end_ && is_part(class_at(at_)));
+      do {
+        const Char* before = at_;
+        put_plain();
+        if (at_ == before) put(at_++);  // another letter, or a digit that counts as one
+      } while (at_ < end_ && is_part(class_at(at_)));
       const bool goes_on = at_ + 1 < end_ && *at_ == '\'' && is_part(class_at(at_ + 1));
       if (!goes_on) return;
       word_.push_back('\'');
@@ -200,7 +219,8 @@ std::vector<Tally> tallies(std::int64_t n_features, std::int64_t n_docs, int n_t
 
 }  // namespace
 
-WordTable::WordTable(std::uint64_t seed) : seed_(seed), slots_(64, Slot{0, -1}), ends_{0} {}
+WordTable::WordTable(std::uint64_t seed)
+    : recent_(std::size_t{1} << kRecentBits), seed_(seed), slots_(64, Slot{0, -1}), ends_{0} {}
 
 std::string_view WordTable::word(std::int64_t number) const {
   const auto at = static_cast<std::size_t>(number);
@@ -209,6 +229,14 @@ std::string_view WordTable::word(std::int64_t number) const {
 }
 
 std::int32_t WordTable::number(std::string_view word) {
+  if (word.size() > 8) return found_or_new(word);
+  const std::uint64_t letters = packed(word.data(), word.size());
+  Recent& recent = recent_[folded(letters ^ seed_, 0x9E3779B97F4A7C15) >> (64 - kRecentBits)];
+  if (recent.letters != letters) recent = {letters, found_or_new(word)};
+  return recent.number;
+}
+
+std::int32_t WordTable::found_or_new(std::string_view word) {
   const std::uint32_t hash = hash_of(word, seed_);
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
@@ -258,10 +286,13 @@ void WordCounter::add(const std::vector<Text>& texts, const std::uint8_t* last, 
       Reading<std::uint32_t>(text, numbers_, lower_, class_of_).words(take);
     }
   };
-  std::vector<std::size_t> first{0};  // texts of each task
-  std::int64_t length = 0;
+  // Texts of each task: few and long ones, since every task finds the frequent words anew.
+  std::vector<std::size_t> first{0};
+  std::int64_t whole = 0, length = 0;
+  for (const Text& text : texts) whole += text.length;
+  const std::int64_t enough = std::max(kTask, whole / n_threads);
   for (std::size_t t = 0; t < texts.size(); ++t) {
-    if (length >= kTask) first.push_back(t), length = 0;
+    if (length >= enough) first.push_back(t), length = 0;
     length += texts[t].length;
   }
   first.push_back(texts.size());
@@ -324,6 +355,24 @@ void count_rows(const std::int64_t* starts, std::int64_t n_docs, const std::int3
       data[at++] = own.take(feature);
     }
   });
+}
+
+bool rows_are(const std::int64_t* starts, std::int64_t n_docs, const std::int32_t* tokens,
+              std::int64_t n_features, const std::int64_t* indptr, const std::int32_t* indices,
+              const std::int32_t* data, int n_threads) {
+  std::vector<Tally> tally = tallies(n_features, n_docs, n_threads);
+  std::atomic<bool> same{true};
+  for_documents(starts, n_docs, static_cast<int>(tally.size()), [&](std::int64_t i, int worker) {
+    Tally& own = tally[static_cast<std::size_t>(worker)];
+    const auto& there = own.read(tokens + starts[i], tokens + starts[i + 1]);
+    bool equal = static_cast<std::int64_t>(there.size()) == indptr[i + 1] - indptr[i];
+    // As many columns as there are, each with its count, which is gone once it was taken.
+    for (std::int64_t e = indptr[i]; e < indptr[i + 1]; ++e)
+      equal = equal && own.take(indices[e]) == data[e];
+    for (const std::int32_t feature : there) own.take(feature);
+    if (!equal) same.store(false, std::memory_order_relaxed);
+  });
+  return same;
 }
 
 }  // namespace dcomp

@@ -98,5 +98,14 @@ TEST(rows_hold_how_often_each_token_is_there) {
                       data.data(), n_threads);
     CHECK(indices == (std::vector<std::int32_t>{0, 2, 1}));
     CHECK(data == (std::vector<std::int32_t>{1, 2, 2}));
+    const auto are = [&] {
+      return dcomp::rows_are(starts.data(), 3, tokens.data(), 3, indptr.data(), indices.data(),
+                             data.data(), n_threads);
+    };
+    CHECK(are());
+    ++data[2];
+    CHECK(!are());
+    --data[2], indices[0] = 1;
+    CHECK(!are());
   }
 }

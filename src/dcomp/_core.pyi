@@ -380,3 +380,11 @@ def count_tokens(
     n_features: int,
     n_threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+def tokens_are(
+    starts: npt.NDArray[np.int64],
+    tokens: npt.NDArray[np.int32],
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: npt.NDArray[np.int32],
+    n_threads: int,
+) -> bool: ...

@@ -254,6 +254,16 @@ def stop(b: Border) -> Calls:
         yield Call(made.request, {})
 
 
+def tokens_are(b: Border) -> Calls:
+    starts = np.r_[0, np.cumsum(b.counts.sum(axis=1))]
+    tokens = np.repeat(np.tile(np.arange(b.J), b.I), b.counts.reshape(-1))
+    rows = b.csr()
+    given = {"starts": b.put(starts, np.int64), "tokens": b.put(tokens, np.int32),
+             **{name: rows[name] for name in ("indptr", "indices", "data")},
+             "n_threads": b.n_threads}  # fmt: skip
+    yield Call(_core.tokens_are, given)
+
+
 _TEXTS = ("", "Cat and 1984", "it's", "naïve", "日本 x2", "\ud800'\U00010400", "a" * 99)
 
 
@@ -300,4 +310,4 @@ CALLS |= {  # with the samplers' methods, whose names begin with their class
 }
 CALLS |= {"Stop": plain("Stop"), "Stop.request": stop}
 CALLS |= {"WordCounter": word_counter, "WordCounter.add": words, "WordCounter.take": words,
-          "count_tokens": count_tokens}  # fmt: skip
+          "count_tokens": count_tokens, "tokens_are": tokens_are}  # fmt: skip

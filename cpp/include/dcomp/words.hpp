@@ -40,8 +40,15 @@ class WordTable {
     std::uint32_t hash;
     std::int32_t number;  // -1 where there is none
   };
+  // A short word that was asked for lately; most words of a text are among these.
+  struct Recent {
+    std::uint64_t letters = 0;
+    std::int32_t number = -1;
+  };
+  std::int32_t found_or_new(std::string_view word);
   void grow();
 
+  std::vector<Recent> recent_;
   std::uint64_t seed_;  // unknown to whoever writes a file: none can be built to be slow
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> hashes_;
@@ -86,5 +93,10 @@ void count_row_lengths(const std::int64_t* starts, std::int64_t n_docs, const st
 void count_rows(const std::int64_t* starts, std::int64_t n_docs, const std::int32_t* tokens,
                 std::int64_t n_features, const std::int64_t* indptr, std::int32_t* indices,
                 std::int32_t* data, int n_threads);
+
+// Whether that is what these rows say. Their columns must lie in [0, n_features).
+bool rows_are(const std::int64_t* starts, std::int64_t n_docs, const std::int32_t* tokens,
+              std::int64_t n_features, const std::int64_t* indptr, const std::int32_t* indices,
+              const std::int32_t* data, int n_threads);
 
 }  // namespace dcomp

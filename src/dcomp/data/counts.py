@@ -216,7 +216,8 @@ found -1 at document 'd17', feature 'the'
         doc_ids: Iterable[object] | None = None,
         watch: Callable[[int, int, int], None] | None = None,
     ) -> Counts:
-        """Count the tokens of each document, given as a list of strings.
+        """Count the tokens of each document, given as a list of strings, or of (bag, token) pairs:
+        then the features of each bag (a part of speech, links beside words) are a block.
 
         A `vocabulary` fixes the features and their order, and tokens outside it are not counted;
         without one, the features are all distinct tokens, sorted. `sequence` has the reading order.
@@ -225,6 +226,8 @@ found -1 at document 'd17', feature 'the'
         >>> counts = Counts.from_tokens([["b", "a", "b"], []])
         >>> counts.to_scipy().toarray().tolist(), counts.sequence(0).tolist()
         ([[1, 2], [0, 0]], [1, 0, 1])
+        >>> Counts.from_tokens([[("noun", "watch"), ("verb", "watch")]]).features.labels
+        ('noun=watch', 'verb=watch')
         """
         ids = None if doc_ids is None else list(doc_ids)
         return cls._from_long(longform.from_token_lists(docs, vocabulary, ids, watch))
@@ -276,6 +279,24 @@ found -1 at document 'd17', feature 'the'
         """
         long = longform.from_id_lists(docs, n_features, feature_names, doc_ids, blocks)
         return cls._from_long(long)
+
+    @classmethod
+    def join(cls, parts: Mapping[str, Counts]) -> Counts:
+        """Put counts of the same documents side by side, each a block of its own, named by its key
+        (BJ04 3.1): titles and bodies, words and links.
+
+        The components of a fit then have a distribution over each block, and the documents one
+        score for all. A part that has blocks already keeps them, as "key:block". Attributes go
+        along, and the reading order where all parts have one.
+
+        >>> title, body = Counts.from_texts(["A cat"]), Counts.from_texts(["The cat sat."])
+        >>> both = Counts.join({"title": title, "body": body})
+        >>> both.features.labels, both.to_scipy().toarray().tolist()
+        (('title=cat', 'body=cat', 'body=sat'), [[1, 1, 1]])
+        """
+        from dcomp.data.joining import joined
+
+        return joined(parts)
 
     @classmethod
     def _from_long(cls, long: longform.LongForm, fractional: bool = False) -> Counts:

@@ -138,34 +138,7 @@ class Sequences:
         """
         if indptr.size != self.starts.size:
             return False
-        first = 0
-        while first < self.n_docs:  # some documents at a time, to keep memory small
-            last = int(np.searchsorted(self.starts, self.starts[first] + _CHUNK, side="right")) - 1
-            last = min(max(last, first + 1), self.n_docs)
-            if not self._run_is_of(first, last, indptr, indices, data):
-                return False
-            first = last
-        return True
-
-    def _run_is_of(
-        self,
-        first: int,
-        last: int,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        data: NDArray[np.int32],
-    ) -> bool:
-        """The same for some documents."""
-        tokens = self.tokens[self.starts[first] : self.starts[last]]
-        starts = self.starts[first : last + 1] - self.starts[first]
-        entries = slice(indptr[first], indptr[last])
-        n_features = max(int(tokens.max(initial=-1)), int(indices[entries].max(initial=-1))) + 1
-        ends, features, often = _core.count_tokens(starts, tokens, n_features, 1)
-        return (
-            np.array_equal(ends, indptr[first : last + 1] - indptr[first])
-            and np.array_equal(features, indices[entries])
-            and np.array_equal(often, data[entries])
-        )
+        return _core.tokens_are(self.starts, self.tokens, indptr, indices, data, 1)
 
     def in_order(self, values: NDArray[Any], missing: int = -1) -> NDArray[np.int32]:
         """Put values of tokens (..., T), given in the bag's order, into reading order (..., P).

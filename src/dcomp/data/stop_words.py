@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from dcomp.errors import InvalidParameter, MissingDependency
 
@@ -13,10 +17,22 @@ def english_stop_words() -> frozenset[str]:
     >>> "the" in english_stop_words()
     True
     """
-    # Imported here because it takes longer than everything else that reading a file needs.
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    words: frozenset[str] = _list_of_sklearn().ENGLISH_STOP_WORDS
+    return words
 
-    return frozenset(ENGLISH_STOP_WORDS)
+
+@cache
+def _list_of_sklearn() -> Any:
+    """The module with the list, on its own: all of scikit-learn takes longer to import than most
+    files to read."""
+    found = importlib.util.find_spec("sklearn")
+    place = Path((found and found.origin) or "", "..", "feature_extraction", "_stop_words.py")
+    spec = importlib.util.spec_from_file_location("dcomp_stop_words", place.resolve())
+    if spec is None or spec.loader is None or not place.resolve().exists():
+        return importlib.import_module("sklearn.feature_extraction.text")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def stop_words(words: Collection[str] | str | None) -> frozenset[str]:

@@ -85,4 +85,5 @@ def count_texts(
                 f"every text must be a string; document {i} is of type {type(text).__name__}"
             )
         reader.add(text)
-    return count_words(reader.finish(), options, doc_ids, watch)
+    ids = None if doc_ids is None else tuple(map(str, doc_ids))
+    return count_words(reader.finish(), options, watch, doc_ids=ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from dcomp.data.words import Watch, Words
 from dcomp.errors import InvalidCounts, InvalidParameter, MissingDependency
 
 _NONE = np.int32(-1)
+_Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,11 @@ class _Candidates:
 def count_words(
     words: Words,
     options: TextOptions,
-    doc_ids: Iterable[object] | None = None,
     watch: Watch | None = None,
+    **known: Any,
 ) -> Counts:
-    """Counts of the words that the options keep; the features are sorted.
+    """Counts of the words that the options keep; the features are sorted. known: other fields of
+    the result.
 
     >>> words = Words(np.array([0, 2]), np.array([0, 1], np.int32), ["the", "cat"])
     >>> count_words(words, TextOptions()).features.names
@@ -71,14 +73,16 @@ def count_words(
         report = replace(report, n_words=report.n_words + n_rows)
         if watch is not None:
             watch(words.n_docs, len(found.tokens), len(words.names))
-    kept, report = _often_enough(found, options, report)
+    rows = _core.count_tokens(found.starts, found.tokens, found.n, _n_threads())
+    kept, report = _often_enough(found, rows, options, report)
     if watch is not None:
         watch(words.n_docs, len(found.tokens), len(words.names) + len(kept))
-    return _table(found, kept, doc_ids, replace(report, n_kept=len(kept)), options)
+    report = replace(report, n_kept=len(kept))
+    return _table(found, rows, kept, {"text": options, "vocabulary": report} | known)
 
 
 def _worth_counting(words: Words, options: TextOptions) -> tuple[_Candidates, Vocabulary]:
-    """Without stop words and words of the wrong length; stems in the place of words."""
+    """Without stop words and words of the wrong length; stems in the place of words; sorted."""
     names, n = words.names, len(words.names)
     stop = stop_words(options.stop_words)
     small = names if options.case == "lower" else [name.lower() for name in names]
@@ -89,24 +93,16 @@ def _worth_counting(words: Words, options: TextOptions) -> tuple[_Candidates, Vo
     long = ~is_stop & (length > longest)
     kept = ~(is_stop | short | long)
     report = Vocabulary(n, 0, int(is_stop.sum()), int(short.sum()), int(long.sum()))
-    position = np.where(kept, np.arange(n, dtype=np.int32), _NONE)
+    chosen = np.flatnonzero(kept).tolist()
+    left = [names[j] for j in chosen]
     if options.stem is not None:
-        names, position = _stems(names, kept, options.stem)
-        report = replace(report, merged=int(kept.sum()) - len(names))
-    tokens = np.append(position, _NONE)[words.tokens]
-    return _Candidates(words.starts, tokens, names), report
-
-
-def _stems(
-    names: Sequence[str], kept: NDArray[np.bool_], language: str
-) -> tuple[list[str], NDArray[np.int32]]:
-    """The distinct stems, and the number of that of each word; -1 for words that are not kept."""
-    chosen = np.flatnonzero(kept)
-    stems = _stemmer(language).stemWords([names[j] for j in chosen.tolist()])
-    number: dict[str, int] = {}
-    position = np.full(len(names), _NONE)
-    position[chosen] = [number.setdefault(stem, len(number)) for stem in stems]
-    return list(number), position
+        left = _stemmer(options.stem).stemWords(left)
+    distinct = sorted(set(left))
+    number = {name: place for place, name in enumerate(distinct)}
+    report = replace(report, merged=len(left) - len(distinct))
+    position = np.full(n, _NONE)
+    position[chosen] = [number[name] for name in left]
+    return _Candidates(words.starts, position[words.tokens], distinct), report
 
 
 def _stemmer(language: str) -> Any:
@@ -171,12 +167,13 @@ def _longer(
 
 
 def _often_enough(
-    found: _Candidates, options: TextOptions, report: Vocabulary
+    found: _Candidates, rows: _Rows, options: TextOptions, report: Vocabulary
 ) -> tuple[NDArray[np.int64], Vocabulary]:
     """The numbers of what is kept, ascending; and what is left out for which reason."""
-    indptr, indices, _ = _core.count_tokens(found.starts, found.tokens, found.n, _n_threads())
+    indptr, indices, data = rows
     docs = np.bincount(indices, minlength=found.n)
-    totals = np.bincount(found.tokens + 1, minlength=found.n + 1)[1:]
+    # Sums are below 2^53, hence exact in the float64 that bincount adds in.
+    totals = np.bincount(indices, data, minlength=found.n).astype(np.int64)
     there = totals > 0
     most = most_docs(options.max_docs, len(indptr) - 1)
     in_few = there & (docs < options.min_docs)
@@ -218,22 +215,33 @@ def _most_frequent(
 
 
 def _table(
-    found: _Candidates,
-    kept: NDArray[np.int64],
-    doc_ids: Iterable[object] | None,
-    report: Vocabulary,
-    options: TextOptions,
+    found: _Candidates, rows: _Rows, kept: NDArray[np.int64], known: dict[str, Any]
 ) -> Counts:
     names = found.named(kept)
-    order = sorted(range(len(names)), key=names.__getitem__)
-    position = np.full(found.n + 1, _NONE)  # the last one is found by -1, and so stays -1
-    position[kept[order]] = np.arange(len(kept), dtype=np.int32)
-    tokens = position[found.tokens]
-    rows = _core.count_tokens(found.starts, tokens, len(kept), _n_threads())
-    features = FeatureSpace.build(len(kept), [names[k] for k in order])
-    ids = None if doc_ids is None else tuple(str(name) for name in doc_ids)
-    order_of_words = Sequences(found.starts, tokens)
-    return Counts(*rows, features, ids, order_of_words, text=options, vocabulary=report)
+    order: NDArray[Any] = np.arange(len(kept))
+    if found.grams:
+        order = np.array(sorted(range(len(names)), key=names.__getitem__))
+    features = FeatureSpace.build(len(kept), [names[k] for k in order.tolist()])
+    tokens = found.tokens
+    if len(kept) < found.n or found.grams:
+        position = np.full(found.n + 1, _NONE)  # the last one is found by -1, and so stays -1
+        position[kept[order]] = np.arange(len(kept), dtype=np.int32)
+        tokens = position[tokens]
+        if found.grams:
+            rows = _core.count_tokens(found.starts, tokens, len(kept), _n_threads())
+        else:  # in the same order
+            rows = _without(rows, position)
+    return Counts(*rows, features, sequences=Sequences(found.starts, tokens), **known)
+
+
+def _without(rows: _Rows, position: NDArray[np.int32]) -> _Rows:
+    """The rows with their columns at new positions, of which -1 is none."""
+    indptr, indices, data = rows
+    indices = position[indices]
+    there = indices >= 0
+    before = np.zeros(there.size + 1, np.int64)
+    np.cumsum(there, out=before[1:])
+    return before[indptr], indices[there], data[there]
 
 
 def most_docs(max_docs: float, n_docs: int) -> float:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -200,16 +200,3 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
         end = len(text) if blank is None else blank.start()
         yield text[start:end], end == len(text)
         start = end
-
-
-def words_of_tokens(docs: Iterable[Iterable[str]], watch: Watch | None = None) -> Words:
-    """Words that somebody else has told apart."""
-    index: defaultdict[str, int] = defaultdict(None)
-    index.default_factory = index.__len__
-    codes, starts = array("i"), array("q", [0])
-    for doc in docs:
-        codes.extend(map(index.__getitem__, doc))
-        starts.append(len(codes))
-        if watch is not None:
-            watch(len(starts) - 1, len(codes), len(index))
-    return Words(np.frombuffer(starts, np.int64), np.frombuffer(codes, np.int32), list(index))
