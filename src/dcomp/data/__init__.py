@@ -11,9 +11,9 @@ from dcomp.data.convert import as_counts
 from dcomp.data.counts import Counts
 from dcomp.data.datasets import docstrings
 from dcomp.data.features import FeatureSpace
+from dcomp.data.languages import english_stop_words
 from dcomp.data.sequences import Sequences
 from dcomp.data.split import document_keys, halves, train_test
-from dcomp.data.stop_words import english_stop_words
 from dcomp.data.text import bag, tokenize
 from dcomp.data.text_options import TextOptions, Vocabulary
 

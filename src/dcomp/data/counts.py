@@ -27,7 +27,7 @@ from dcomp.data.canonical import (
 )
 from dcomp.data.features import FeatureSpace, frozen_array
 from dcomp.data.sequences import Sequences
-from dcomp.data.text_options import TextOptions, Vocabulary
+from dcomp.data.text_options import TextOptions, Vocabulary, check_max_docs
 from dcomp.errors import InvalidCounts, InvalidParameter
 
 _CHUNK = 1 << 18  # bounds the float64 temporaries of a sum over entries
@@ -624,13 +624,26 @@ found -1 at document 'd17', feature 'the'
         aligned = self._moved(self.features.positions_in(features), features)
         return aligned, self.n_tokens - aligned.n_tokens
 
-    def drop_rare(self, min_count: int = 4, min_docs: int = 3) -> Counts:
-        """Leave out features with fewer than `min_count` tokens or in under `min_docs` documents.
+    def drop_rare(
+        self,
+        min_count: int = 4,
+        min_docs: int = 3,
+        max_docs: float = 1.0,
+        max_features: int | None = None,
+    ) -> Counts:
+        """Leave out features with fewer than `min_count` tokens, in under `min_docs` documents or
+        in more than `max_docs` (a share if it is a float); keep the `max_features` most frequent.
 
         >>> Counts.from_matrix([[5, 1], [5, 0]]).drop_rare(min_count=4, min_docs=2).n_features
         1
         """
-        kept = (self.feature_totals >= min_count) & (self.feature_docs >= min_docs)
+        check_max_docs(max_docs)
+        most = max_docs * self.n_docs if isinstance(max_docs, float) else max_docs
+        totals, docs = self.feature_totals, self.feature_docs
+        kept = (totals >= min_count) & (docs >= min_docs) & (docs <= most)
+        if max_features is not None and kept.sum() > max_features:
+            ranked = np.argsort(np.where(kept, -totals, np.inf), kind="stable")
+            kept[ranked[max_features:]] = False
         if not kept.any():
             raise InvalidCounts(
                 f"no feature has {min_count} tokens in {min_docs} documents; lower the limits"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dcomp.data.counts import Counts
-from dcomp.data.stop_words import english_stop_words
+from dcomp.data.languages import english_stop_words
 from dcomp.data.text import bag
 
 _PACKAGES = ("numpy", "scipy", "sklearn")

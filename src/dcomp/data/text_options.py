@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidFile, InvalidParameter
 
 NUMBERS = ("none", "all", "years")
 CASES = ("lower", "keep")
+_LARGEST = 1 << 22  # characters of a file of stop words
 MAIL = ("headers", "quotes", "signatures")
 
 
@@ -23,7 +25,8 @@ class TextOptions:
     without: parts of mail to leave out, of "headers", "quotes" and "signatures".
     token: a regular expression for a word, in place of the rule; of its groups the first is taken.
     numbers: "none", "all", or "years" (1000 to 2099). case: "lower" or "keep".
-    stop_words: "english" or another language, words, or None. min_length, max_length: characters
+    stop_words: "english" or another language, words, the path of a file that has one on each
+    line, or None. min_length, max_length: characters
     of a word. stem: a language of Snowball. ngrams: up to so many words in a row are a feature, or
     (from, to). min_count, min_docs, max_docs, max_features: how often a word is there, in how
     many documents it is (max_docs as a share if it is a float), how many are kept at most.
@@ -57,9 +60,10 @@ class TextOptions:
         for name in ("text", "labels", "without"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         object.__setattr__(self, "ngrams", _ngrams(self.ngrams))
-        words = self.stop_words
+        words: Any = self.stop_words
+        words = _words_of_file(words) if isinstance(words, os.PathLike) else words
         if not (words is None or isinstance(words, str)):
-            object.__setattr__(self, "stop_words", tuple(sorted(_names("stop_words", words))))
+            object.__setattr__(self, "stop_words", tuple(sorted(set(_names("stop_words", words)))))
         _one_of("numbers", self.numbers, NUMBERS)
         _one_of("case", self.case, CASES)
         for part in self.without:
@@ -217,6 +221,19 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in named):
         raise InvalidParameter(f"{option} must be a name or several; found {value!r}")
     return named
+
+
+def _words_of_file(path: os.PathLike[str]) -> list[str]:
+    """A word per line; what follows # is for people."""
+    with open(path, encoding="utf-8") as stream:
+        try:
+            text = stream.read(_LARGEST + 1)
+        except UnicodeDecodeError as error:
+            raise InvalidFile(f"{path}: text is not utf-8: {error}") from None
+    if len(text) > _LARGEST:
+        raise InvalidFile(f"{path}: a file of stop words has at most {_LARGEST:,} characters")
+    words = (line.partition("#")[0].strip() for line in text.splitlines())
+    return [word for word in words if word]
 
 
 def _ngrams(value: Any) -> tuple[int, int]:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from dcomp import _core
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
+from dcomp.data.languages import stemmer, stop_words
 from dcomp.data.sequences import Sequences
-from dcomp.data.stop_words import stop_words
 from dcomp.data.text_options import TextOptions, Vocabulary
 from dcomp.data.words import Watch, Words
-from dcomp.errors import InvalidCounts, InvalidParameter, MissingDependency
+from dcomp.errors import InvalidCounts
 
 _NONE = np.int32(-1)
 _Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
@@ -96,26 +96,13 @@ def _worth_counting(words: Words, options: TextOptions) -> tuple[_Candidates, Vo
     chosen = np.flatnonzero(kept).tolist()
     left = [names[j] for j in chosen]
     if options.stem is not None:
-        left = _stemmer(options.stem).stemWords(left)
+        left = stemmer(options.stem).stemWords(left)
     distinct = sorted(set(left))
     number = {name: place for place, name in enumerate(distinct)}
     report = replace(report, merged=len(left) - len(distinct))
     position = np.full(n, _NONE)
     position[chosen] = [number[name] for name in left]
     return _Candidates(words.starts, position[words.tokens], distinct), report
-
-
-def _stemmer(language: str) -> Any:
-    try:
-        import snowballstemmer
-    except ImportError:
-        raise MissingDependency(
-            'stem needs snowballstemmer, which is not installed: pip install "dcomp[text]"'
-        ) from None
-    known = snowballstemmer.algorithms()
-    if language not in known:
-        raise InvalidParameter(f"stem must be one of {', '.join(known)}; found {language!r}")
-    return snowballstemmer.stemmer(language)
 
 
 def _in_rows(words: _Candidates, least: int, most: int) -> _Candidates:

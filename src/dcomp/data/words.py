@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcomp import _core
+from dcomp.data.languages import check_languages
 from dcomp.data.mail import without_parts
 from dcomp.data.text_options import TextOptions, pattern
 
@@ -156,6 +157,7 @@ class WordReader:
     def __init__(
         self, options: TextOptions, watch: Watch | None = None, counting: _Counting | None = None
     ) -> None:
+        check_languages(options)
         chosen = NativeCounting if options.token is None else PatternCounting
         self._counting: _Counting = chosen(options) if counting is None else counting
         self._without, self._watch = options.without, watch

@@ -13,7 +13,7 @@ from dcomp.data.counts import Counts, options_of
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.io.docword import read_docword
-from dcomp.io.files import StrPath, opened, plain_name
+from dcomp.io.files import StrPath, metered, opened, plain_name
 from dcomp.io.jsonl import read_jsonl
 from dcomp.io.ldac import read_ldac
 from dcomp.io.limits import Limits
@@ -92,6 +92,7 @@ def read(
     format: str | None = None,
     limits: Limits | None = None,
     like: Any = None,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Counts:
     """Read counts from a file, from a folder of .txt files, or from standard input ("-").
@@ -104,7 +105,8 @@ def read(
     Text (lines, JSON lines, folders, tables and parquet where `text` names a column) takes the
     options of `dcomp.TextOptions`: which fields, what a word is, which words are kept. Files with
     fields take `where`: {"split": "train"} reads the documents that have it. With `like`, a fit or
-    counts of text, words are found as they were for it.
+    counts of text, words are found as they were for it. `progress` is told how many bytes of the
+    file are read, and how many there are.
 
     A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
     less (docs/guides/files.md). What is wrong with a file is an InvalidFile, an OSError where it
@@ -120,7 +122,8 @@ def read(
         raise InvalidParameter(f"limits must be dcomp.Limits(…); found {limits!r}")
     if str(path) == STDIN:
         with kept_stdin(has_columns="text" in options) as kept:
-            return read(kept, format=format, limits=limits, like=like, **options)
+            how = {"format": format, "limits": limits, "like": like, "progress": progress}
+            return read(kept, **how, **options)
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"no such file: {printable(path)}")
@@ -128,12 +131,17 @@ def read(
     chosen = FORMATS[name]
     for option in options:
         if option not in chosen.options:
+            if name == "table" and option in _ALL:
+                raise InvalidParameter(
+                    f"option {option!r} is for text: name the column that holds it with text=…"
+                )
             raise InvalidParameter(
                 f"option {option!r} has no effect on the format {name!r}; "
                 f"its options are: {', '.join(chosen.options)}"
             )
     try:
-        return chosen.read(path, limits=limits, **_made(chosen, like, options))
+        with metered(path, progress):
+            return chosen.read(path, limits=limits, **_made(chosen, like, options))
     except InvalidCounts as error:
         raise InvalidFile(f"{path}: {error}") from error
     except MemoryError:
@@ -149,6 +157,23 @@ def _chosen(path: Path, format: str | None, like: Any, options: Mapping[str, Any
     known = None if like is None else options_of(like).text
     is_text = "text" in options or (known is not None and has_columns(path, known))
     return "text-table" if is_text else name
+
+
+def format_of(
+    path: StrPath, format: str | None, like: Any = None, options: Mapping[str, Any] | None = None
+) -> Format:
+    """The format that `read` would take; of standard input one of text, unless another is said.
+
+    >>> format_of("-", None) is FORMATS["text"], format_of("a.mtx", "npz") is FORMATS["npz"]
+    (True, True)
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
+    if format is not None:
+        return FORMATS[format]
+    if str(path) == STDIN or not Path(path).exists():  # which reading then says
+        return FORMATS["text"]
+    return FORMATS[_chosen(Path(path), None, like, options or {})]
 
 
 def _made(chosen: Format, like: Any, options: Mapping[str, Any]) -> dict[str, Any]:

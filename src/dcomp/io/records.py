@@ -216,7 +216,8 @@ class _Bag:
             return ""
         if isinstance(value, str) or (isinstance(value, list) and _kind(value) is not None):
             return value
-        found = f"found {str(dict(record))[:40]!r}" if value is _ABSENT else f"found {value!r:.40}"
+        there = ", ".join(repr(key[:40]) for key in list(record)[:9]) or "none"
+        found = f"found the fields {there}" if value is _ABSENT else f"found {value!r:.40}"
         raise InvalidFile(f"{place}: expected an object with text in the field {name!r}, {found}")
 
     def _add_tokens(self, tokens: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Words too common to have a theme, by language."""
+"""What depends on the language: words too common to have a theme, and stems."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidParameter, MissingDependency
 
 
@@ -61,3 +62,33 @@ def _of_language(language: str) -> frozenset[str]:
     if language not in known:
         raise InvalidParameter(f"{what}; there are {', '.join(known)}")
     return frozenset(library.get_stop_words(language))
+
+
+def stemmer(language: str) -> Any:
+    """What gives words of a language their stems, by the method `stemWords`.
+
+    >>> stemmer("english").stemWords(["cats", "sleeping"])
+    ['cat', 'sleep']
+    """
+    try:
+        import snowballstemmer
+    except ImportError:
+        raise MissingDependency(
+            'stem needs snowballstemmer, which is not installed: pip install "dcomp[text]"'
+        ) from None
+    known = snowballstemmer.algorithms()
+    if language not in known:
+        raise InvalidParameter(f"stem must be one of {', '.join(known)}; found {language!r}")
+    return snowballstemmer.stemmer(language)
+
+
+def check_languages(options: TextOptions) -> None:
+    """An error about a language that nobody knows before a large file is read, not after.
+
+    >>> check_languages(TextOptions(stem="klingon"))
+    Traceback (most recent call last):
+    dcomp.errors.InvalidParameter: stem must be one of arabic, …
+    """
+    stop_words(options.stop_words)
+    if options.stem is not None:
+        stemmer(options.stem)
