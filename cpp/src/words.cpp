@@ -17,8 +17,10 @@ namespace {
 constexpr std::int64_t kTask = 1 << 17;    // characters that one task reads at least
 constexpr std::int64_t kTokens = 1 << 16;  // tokens of documents that one task counts
 
+__extension__ using Wide = unsigned __int128;
+
 std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
+  const Wide product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
