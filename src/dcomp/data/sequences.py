@@ -138,7 +138,12 @@ class Sequences:
         """
         if indptr.size != self.starts.size:
             return False
-        return _core.tokens_are(self.starts, self.tokens, indptr, indices, data, 1)
+        whole = np.ascontiguousarray(data, np.int32)
+        if whole is not data and not np.array_equal(whole, data):  # fractional ones are no tokens
+            return False
+        starts, columns = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices)
+        columns = columns.astype(np.int32, copy=False)
+        return _core.tokens_are(self.starts, self.tokens, starts, columns, whole, 1)
 
     def in_order(self, values: NDArray[Any], missing: int = -1) -> NDArray[np.int32]:
         """Put values of tokens (..., T), given in the bag's order, into reading order (..., P).

@@ -56,7 +56,7 @@ def bag(
     >>> counts.sequence(1)
     array([-1,  0, -1, -1,  1], dtype=int32)
     >>> print(counts.vocabulary)
-    kept 3 of 6 words: 2 stop words, 1 too short
+    kept 3 of 6 words: 3 stop words
     """
     try:
         chosen = TextOptions(stop_words=stop_words, **options)  # type: ignore[arg-type]
