@@ -23,6 +23,7 @@
 #include "split.hpp"
 #include "stop.hpp"
 #include "structured.hpp"
+#include "words.hpp"
 
 namespace dcomp::bindings {
 
@@ -290,6 +291,7 @@ NB_MODULE(_core, m) {
   define_evaluation(m);
   define_split(m);
   define_stop(m);
+  define_words(m);
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
   m.def("compiled", &cells, "The score priors and allocation modes that were compiled in.");

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dcomp import data, inference, models
-from dcomp.data import Counts, as_counts
+from dcomp.data import Counts, TextOptions, as_counts
 from dcomp.errors import (
     ConvergenceWarning,
     DcompError,
@@ -52,6 +52,7 @@ __all__ = [
     "MissingDependency",
     "NumericalFailure",
     "StructuredDCA",
+    "TextOptions",
     "TreeDCA",
     "UnsupportedCombination",
     "as_counts",

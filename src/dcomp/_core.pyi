@@ -1,6 +1,6 @@
 """The native core. Float arrays are all float32 or all float64 within one call."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -365,3 +365,26 @@ class CollapsedSampler:
     def log_score_moments(self, prior: ScorePrior, n_threads: int) -> float: ...
     def entries(self, entry: npt.NDArray[np.int64]) -> None: ...
     def in_entry_order(self, z: npt.NDArray[np.uint16], out: npt.NDArray[np.uint16]) -> None: ...
+
+class WordCounter:
+    n_docs: int
+    n_tokens: int
+    n_words: int
+    def __init__(self, numbers: str, lower: bool) -> None: ...
+    def add(self, texts: Sequence[str], last: npt.NDArray[np.uint8], n_threads: int) -> None: ...
+    def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[str]]: ...
+
+def count_tokens(
+    starts: npt.NDArray[np.int64],
+    tokens: npt.NDArray[np.int32],
+    n_features: int,
+    n_threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+def tokens_are(
+    starts: npt.NDArray[np.int64],
+    tokens: npt.NDArray[np.int32],
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: npt.NDArray[np.int32],
+    n_threads: int,
+) -> bool: ...

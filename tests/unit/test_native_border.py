@@ -500,6 +500,53 @@ CASES: dict[str, list[Callable[[], Case]]] = {
     "StructuredSampler.in_entry_order": [
         lambda: of_pairs("in_entry_order", ORDER, writes=("out",))
     ],
+    "WordCounter.__init__": [
+        lambda: Case(
+            _core.WordCounter,
+            {"numbers": "years", "lower": True},
+            wrong={"numbers": ("some", None, 3)},
+        )
+    ],
+    "WordCounter.add": [
+        lambda: Case(
+            _core.WordCounter("none", True).add,
+            {"texts": ["Cat", "ärger", "日本"], "last": np.ones(3, np.uint8), "n_threads": 2},
+            wrong={"texts": (None, 3, ["a", "b"], ["a", "b", 3], "ab")},
+        )
+    ],
+    "WordCounter.take": [lambda: Case(_core.WordCounter("none", True).take, {})],
+    "count_tokens": [
+        lambda: Case(
+            _core.count_tokens,
+            {
+                "starts": np.array([0, 2, 2, 5]),
+                "tokens": np.array([1, 0, -1, 2, 1], np.int32),
+                "n_features": 3,
+                "n_threads": 2,
+            },
+            wrong={"starts": (1, -1), "tokens": (-2, 3), "n_features": (-1, 0, 2, 2**31)},
+            free=("starts",),
+        )
+    ],
+    "tokens_are": [
+        lambda: Case(
+            _core.tokens_are,
+            {
+                "starts": np.array([0, 2, 2, 5]),
+                "tokens": np.array([1, 0, -1, 2, 1], np.int32),
+                "indptr": np.array([0, 2, 2, 4]),
+                "indices": np.array([0, 1, 1, 2], np.int32),
+                "data": np.ones(4, np.int32),
+                "n_threads": 2,
+            },
+            wrong={
+                "starts": (1, -1),
+                "tokens": (-2,),
+                "indptr": (1, -1),
+                "indices": (-1,),
+            },
+        )
+    ],
 }
 MAKERS = [(name, make) for name, makers in CASES.items() for make in makers]
 each_case = pytest.mark.parametrize("make", [m for _, m in MAKERS], ids=[n for n, _ in MAKERS])
@@ -701,3 +748,41 @@ def test_no_documents_and_no_tokens_are_fine():
     made = _core.CollapsedSampler(empty, BLOCK, 2, prior(), 2, False)
     z = counted(made)
     assert made.sweep(z, doubles(J), prior(), 1, 1, 2) == 0
+
+
+def test_a_counter_that_was_left_in_the_middle_of_a_document_says_so():
+    made = _core.WordCounter("none", True)
+    made.add(["one two", "three"], np.array([1, 0], np.uint8), 1)
+    with pytest.raises(ValueError, match="take: the last text must end its document"):
+        made.take()
+
+
+def test_features_that_are_only_declared_take_no_memory():
+    indptr, indices, data = _core.count_tokens(
+        np.array([0, 2]), np.array([1, 1], np.int32), 2**31 - 1, 1
+    )
+    assert (indptr.tolist(), indices.tolist(), data.tolist()) == ([0, 1], [1], [2])
+
+
+@pytest.mark.parametrize(
+    ("row", "same"),
+    [
+        ({0: 1, 2: 2}, True),
+        ({0: 1, 2: 1}, False),
+        ({0: 1}, False),
+        ({0: 1, 1: 2}, False),
+        ({0: 1, 2: 2, 3: 1}, False),
+        ({0: 1, 2**31 - 3: 2}, False),  # and no memory for what no token is of
+    ],
+)
+def test_tokens_are_what_rows_say(row, same):
+    starts, tokens = np.array([0, 0, 4]), np.array([2, 0, -1, 2], np.int32)
+    indices, data = (np.array(list(x), np.int32) for x in (row, row.values()))
+    found = _core.tokens_are(starts, tokens, np.array([0, 0, len(row)]), indices, data, 1)
+    assert found == same
+
+
+def test_columns_that_repeat_are_no_row():
+    starts, indices = np.array([0, 2]), np.array([1, 1], np.int32)
+    tokens, data = np.array([0, 1], np.int32), np.ones(2, np.int32)
+    assert not _core.tokens_are(starts, tokens, starts, indices, data, 1)

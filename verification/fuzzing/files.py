@@ -29,7 +29,7 @@ from fuzzing.guard import hold
 
 EXTENSIONS = {
     "docword": ".txt", "ldac": ".dat", "matrix-market": ".mtx", "npz": ".npz", "table": ".csv",
-    "text": ".txt", "jsonl": ".jsonl",
+    "text": ".txt", "jsonl": ".jsonl", "text-table": ".csv", "parquet": ".parquet",
 }  # fmt: skip
 FRACTIONAL = ("matrix-market", "npz", "table")  # formats that take `fractional=True`
 # Of the door, in an order that kept inputs rely on.
@@ -74,6 +74,31 @@ def reader(name: str) -> Callable[[bytes], None]:
             options["fractional"] = bool(zlib.crc32(content) & 1)
         path = scratch("file" + EXTENSIONS[name], content)
         check_counts(dcomp.read(path, format=name, **options))
+
+    return check
+
+
+# Ways to read text, one of which the content itself chooses.
+_OF_TEXT: tuple[dict[str, Any], ...] = (
+    {"text": ["title", "body"], "text_blocks": True, "labels": ["stars"]},
+    {"text": ["title", "body"], "stop_words": None, "ngrams": 3, "min_length": 1},
+    {"text": "body", "where": {"stars": ["1", "true", ""]}, "numbers": "years", "id": "title"},
+    {"text": "body", "without": ("headers", "quotes", "signatures"), "numbers": "all"},
+    {"text": "body", "token": r"\S+", "case": "keep", "max_features": 2, "labels": ["stars"]},
+    {"text": "body", "stem": "english", "max_docs": 1, "stop_words": ["cat"]},
+)
+
+
+def texts(name: str) -> Callable[[bytes], None]:
+    """Reads a file with fields of text in one of several ways."""
+
+    def check(content: bytes) -> None:
+        options = _OF_TEXT[zlib.crc32(content) % len(_OF_TEXT)]
+        path = scratch("file" + EXTENSIONS[name], content)
+        counts = dcomp.read(path, format=name, **options)
+        check_counts(counts)
+        hold(counts.vocabulary.n_kept == counts.n_features, "Counts: as many words as are said")
+        check_counts(dcomp.read(path, format=name, like=counts))
 
     return check
 
@@ -224,6 +249,35 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {
         b'{"text": "caf\\u00e9 cat"}\n\n{"text": "", "more": [1, {"x": null}]}\n',
     ],
 }
+
+_RECORD = b'{"title": "Cats", "body": "From: x\\n\\n> In 1984\\nnaive caf\\u00e9", "stars": 1}\n'
+SEEDS["records"] = lambda: [
+    _RECORD + b'{"title": null, "body": "the cat\'s cat", "stars": [true, "x"]}\n',
+    *(_RECORD + b" " * n for n in range(6)),  # which are read in several ways
+    b'{"title": ["a b", "c"], "body": ["c"], "stars": null}\n',
+    b'{"title": [["noun", "cat"]], "body": [["verb", "cat"], ["noun", "dog"]]}\n',
+]
+SEEDS["text-table"] = lambda: [
+    b'title,body,stars\nCats,"the cat, the ""cat""",1\n,dogs bark,\n' + b"\n" * n for n in range(6)
+]
+
+
+def parquet_files() -> list[bytes]:
+    """Small ones, plain and packed."""
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = [
+        {"title": "Cats", "body": "cat and cat", "stars": 1},
+        {"title": "Dogs", "body": None, "stars": 2},
+    ]
+    out = []
+    for packing in ("none", "snappy", "zstd"):
+        stream = io.BytesIO()
+        parquet.write_table(pyarrow.Table.from_pylist(rows), stream, compression=packing)
+        out.append(stream.getvalue())
+    return out
+
 
 CONFIGS = (
     b'model = "GP"\nn_components = 50\nalpha = 0.1\n\n[input]\nmin_docs = 5\n',

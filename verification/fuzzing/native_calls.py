@@ -254,6 +254,42 @@ def stop(b: Border) -> Calls:
         yield Call(made.request, {})
 
 
+def tokens_are(b: Border) -> Calls:
+    starts = np.r_[0, np.cumsum(b.counts.sum(axis=1))]
+    tokens = np.repeat(np.tile(np.arange(b.J), b.I), b.counts.reshape(-1))
+    rows = b.csr()
+    given = {"starts": b.put(starts, np.int64), "tokens": b.put(tokens, np.int32),
+             **{name: rows[name] for name in ("indptr", "indices", "data")},
+             "n_threads": b.n_threads}  # fmt: skip
+    yield Call(_core.tokens_are, given)
+
+
+_TEXTS = ("", "Cat and 1984", "it's", "naïve", "日本 x2", "\ud800'\U00010400", "a" * 99)
+
+
+def word_counter(b: Border) -> Calls:
+    given = {"numbers": b.choices.of(("none", "all", "years")), "lower": b.choices.flag()}
+    yield Call(_core.WordCounter, given)
+
+
+def words(b: Border) -> Calls:
+    made = _core.WordCounter(b.choices.of(("none", "all", "years")), b.choices.flag())
+    for _ in range(2):
+        texts = [b.choices.of(_TEXTS) for _ in range(b.I)]
+        last = b.put(np.ones(b.I), np.uint8)
+        given = {"texts": texts, "last": last, "n_threads": b.n_threads}
+        yield Call(made.add, given)
+    yield Call(made.take, {}, refusable=True)  # what was spoilt may end in mid-document
+
+
+def count_tokens(b: Border) -> Calls:
+    lengths = b.rng.integers(0, 4, b.I)
+    starts = b.put(np.r_[0, np.cumsum(lengths)], np.int64)
+    tokens = b.put(b.rng.integers(-1, b.J, int(lengths.sum())), np.int32)
+    given = {"starts": starts, "tokens": tokens, "n_features": b.J, "n_threads": b.n_threads}
+    yield Call(_core.count_tokens, given)
+
+
 CALLS: dict[str, Callable[[Border], Calls]] = {
     "Corpus": corpus, "ScorePrior": score_prior, "loadings": loadings, "expect": expect,
     "fold_in": fold_in, "content_keys": content_keys, "split_tokens": split_tokens,
@@ -273,3 +309,5 @@ CALLS |= {  # with the samplers' methods, whose names begin with their class
     for name in ("", *names)
 }
 CALLS |= {"Stop": plain("Stop"), "Stop.request": stop}
+CALLS |= {"WordCounter": word_counter, "WordCounter.add": words, "WordCounter.take": words,
+          "count_tokens": count_tokens, "tokens_are": tokens_are}  # fmt: skip

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,6 @@ from dcomp.printable import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from dcomp.data import Counts
-    from dcomp.io import Limits
-    from dcomp.result import Fit
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
@@ -90,75 +85,3 @@ def check_output(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> Non
     if target.is_file() and any(s.exists() and target.samefile(s) for s in inputs):
         raise FileExistsError(f"{path} is an input of this command; choose another output")
     check_place(target, overwrite=force, how="--force")
-
-
-@dataclass(frozen=True)
-class Source:
-    """An input file and how to read it."""
-
-    path: Path
-    format: str | None = None
-    vocab: Path | None = None
-    min_count: int = 1
-    min_docs: int = 1
-    blocks: Path | None = None
-    fractional: bool = False
-    limit: str | None = None
-
-    @property
-    def limits(self) -> Limits | None:
-        """What files may cost, where that was said."""
-        from dcomp.io import Limits
-
-        return None if self.limit is None else Limits.parse(self.limit)
-
-    def load(self, fit: Path) -> Fit:
-        """A fit, by the same limits."""
-        from dcomp.result import load
-
-        return load(fit, limits=self.limits)
-
-    def read(self) -> Counts:
-        """The counts; blocks are given before rare features are left out."""
-        from dcomp.io import read
-        from dcomp.io.files import text_lines
-        from dcomp.io.limits import Budget
-
-        options: dict[str, Any] = {} if self.vocab is None else {"vocab": self.vocab}
-        if self.fractional:
-            options["fractional"] = True
-        counts = read(self.path, format=self.format, limits=self.limits, **options)
-        if self.blocks is not None:
-            lines = text_lines(self.blocks, budget=Budget(self.blocks, self.limits))
-            counts = counts.with_blocks([line.strip() for _, line in lines])
-        if self.min_count > 1 or self.min_docs > 1:
-            counts = counts.drop_rare(self.min_count, self.min_docs)
-        return counts
-
-
-def _as_fitted(source: Source, fit: Fit) -> Source:
-    """The source read as that of a fit was: fractional where its counts were, and the format can
-    say such numbers."""
-    from dcomp.io.read import FORMATS, guess_format
-
-    if not fit.provenance.fractional or not source.path.exists():
-        return source
-    format = source.format or guess_format(source.path)
-    can = format in FORMATS and "fractional" in FORMATS[format].options
-    return replace(source, fractional=can)
-
-
-def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
-    """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
-    from dcomp.data.counts import amount
-
-    counts = _as_fitted(source, fit).read()
-    tokens = counts.n_tokens
-    counts, dropped = counts.aligned_to(fit.features)
-    if dropped and not quiet:
-        share = 100 * dropped / tokens
-        say(
-            f"note: {amount(dropped)} of {amount(tokens)} tokens ({share:.1f} %) are dropped: "
-            "the fit does not know their features"
-        )
-    return counts, dropped

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import Source, console, counts_for, print_json, say, show
-from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Limit, Quiet, Seed, Vocab
+from dcomp.cli.common import console, print_json, say, show
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Exposure, FitFile, Jobs, Json, Quiet, Seed
+from dcomp.cli.source import Source, counts_for
 from dcomp.cli.wording import in_shell_words
+from dcomp.recipe import OF_NEW
 
 if TYPE_CHECKING:
     from dcomp.evaluate import (
@@ -57,6 +60,7 @@ class _Findings:
     edges: EdgeStability | None
 
 
+@with_options(OF_NEW)
 def diagnose(
     fit: FitFile,
     input: MaybeInput = None,
@@ -65,12 +69,10 @@ def diagnose(
     outliers: Unusual = 5,
     seed: Seed = 0,
     exposure: Exposure = None,
-    format: Format = None,
-    vocab: Vocab = None,
-    limit: Limit = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **typed: Any,
 ) -> None:
     """Judge a fit, and what its components are worth.
 
@@ -93,13 +95,14 @@ def diagnose(
     from dcomp.evaluate.coherence import check_measure
 
     measure = check_measure(coherence)
-    source = Source(input or fit, format, vocab, limit=limit)
+    source = Source(input or fit, said(OF_NEW, typed))
     fitted = source.load(fit)
     counts = None
     if input is not None:
         counts, _ = counts_for(fitted, source, quiet)
-    elif any(value is not None for value in (exposure, format, vocab)):
-        raise InvalidParameter("--exposure, --format and --vocab are about INPUT: give it")
+    elif exposure is not None or any(name != "limit" for name in source.said):
+        said_of = ", ".join(option.flag for option in OF_NEW if option.name != "limit")
+        raise InvalidParameter(f"--exposure, {said_of} are about INPUT: give it")
     seen = (
         counts is not None and counts.fingerprint() == fitted.provenance.data_fingerprint
     )  # then it has a residual, and the exposure that it was fitted with

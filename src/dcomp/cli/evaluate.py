@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import Source, counts_for, print_json, say, show
-from dcomp.cli.options import (
-    Exposure,
-    FitFile,
-    Format,
-    Input,
-    Jobs,
-    Json,
-    Limit,
-    Quiet,
-    Seed,
-    Vocab,
-)
+from dcomp.cli.common import print_json, say, show
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Exposure, FitFile, Input, Jobs, Json, Quiet, Seed
+from dcomp.cli.source import Source, counts_for
 from dcomp.errors import InvalidParameter
+from dcomp.recipe import OF_NEW
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
@@ -48,6 +40,7 @@ Particles = Annotated[
 ]
 
 
+@with_options(OF_NEW)
 def evaluate(
     fit: FitFile,
     input: Input,
@@ -56,12 +49,10 @@ def evaluate(
     particles: Particles = None,
     seed: Seed = 0,
     exposure: Exposure = None,
-    format: Format = None,
-    vocab: Vocab = None,
-    limit: Limit = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **typed: Any,
 ) -> None:
     """Score a fit on documents that it has not seen.
 
@@ -82,7 +73,7 @@ def evaluate(
     """
 
     options = _options(method, fraction, particles)
-    source = Source(input, format, vocab, limit=limit)
+    source = Source(input, said(OF_NEW, typed))
     fitted = source.load(fit)
     counts, dropped = counts_for(fitted, source, quiet)
     score = _score(fitted, counts, options, exposure=exposure, seed=seed, n_jobs=jobs)

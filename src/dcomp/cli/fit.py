@@ -12,6 +12,7 @@ from dcomp.cli.fitting import Order, run_fit
 from dcomp.cli.flags import with_options
 from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
 from dcomp.cli.resume import resume_command
+from dcomp.cli.source import STDIN
 from dcomp.recipe import READING, table
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def fit(
     \b
     Example:
       dcomp fit corpus.jsonl -k 50 --min-docs 5 -o fit.dcomp
+      dcomp fit news.jsonl -k 50 --text-field title,body --text-blocks --where split=train
+      dcomp fit reviews.csv -k 20 --text-field review --stem english --max-docs 0.5
+      zcat mail.gz | dcomp fit - -k 20 --without headers,quotes,signatures -o mail.dcomp
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
       dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --chains 4
       dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"
@@ -127,6 +131,8 @@ def default_output(source: Path) -> Path:
     """
     from dcomp.io.files import plain_name
 
+    if str(source) == STDIN:
+        return Path("stdin.dcomp")
     whole = source.resolve()
     return Path((whole.name if whole.is_dir() else Path(plain_name(whole)).stem) + ".dcomp")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcomp.cli.common import Source, one_line_warnings, say
+from dcomp.cli.common import one_line_warnings, say
 from dcomp.cli.flags import said
+from dcomp.cli.source import Source, text_options
 from dcomp.errors import InvalidConfig, InvalidParameter, UnsupportedCombination
 from dcomp.recipe import READING, Config, Recipe, table
 
@@ -47,7 +48,8 @@ class Order:
                 raise InvalidParameter(
                     f"a resumed fit keeps its own settings: leave out {flags}, or fit anew"
                 )
-        return cls(Source(path, **reading), _recipe(given, from_file, config), reading, resume)
+        text_options(reading)
+        return cls(Source(path, reading), _recipe(given, from_file, config), reading, resume)
 
     def save(self, path: Path) -> None:
         """To a config file that repeats it."""
@@ -79,7 +81,7 @@ def run_fit(order: Order, jobs: int | None, *, show: bool) -> tuple[Fit, Counts]
     """Read, then fit or resume, with a bar on a terminal."""
     try:
         earlier = None if order.resume is None else order.source.load(order.resume)
-        counts = order.source.read()
+        counts = order.source.read(quiet=not show)
         return run_recipe(counts, order.recipe, jobs, earlier, show=show), counts
     except KeyboardInterrupt:
         say("interrupted before the first sweep was complete: there is nothing to save")

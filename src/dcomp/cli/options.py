@@ -7,44 +7,26 @@ from typing import Annotated
 
 import typer
 
-from dcomp.recipe import READING, table
-
-# What these options share with those of dcomp fit is said once.
-_HELP = {option.name: option.help for option in (table()["exposure"], *READING)}
+from dcomp.recipe import table
 
 Input = Annotated[
     Path,
     typer.Argument(
         metavar="INPUT",
         readable=False,  # reading it says more
-        help="File of counts or text (.gz, .bz2, .xz too), or a folder of .txt files.",
+        help="File of counts or text (.gz, .bz2, .xz too), a folder of .txt files, or - for "
+        "standard input.",
     ),
 ]
 FitFile = Annotated[
     Path, typer.Argument(metavar="FIT", readable=False, help="Written by dcomp fit.")
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help=_HELP["format"],
-    ),
-]
-Vocab = Annotated[
-    Path | None,
-    typer.Option("--vocab", metavar="FILE", readable=False, help=_HELP["vocab"]),
-]
-Limit = Annotated[
-    str | None,
-    typer.Option("--limit", metavar="NAME=SIZE", help=_HELP["limit"]),
 ]
 Exposure = Annotated[
     str | None,
     typer.Option(
         "--exposure",
         metavar="total",
-        help=_HELP["exposure"],
+        help=table()["exposure"].help,  # as dcomp fit says it,
     ),
 ]
 Jobs = Annotated[

@@ -38,9 +38,13 @@ def resume_command(context: typer.Context, target: Path, again: Mapping[str, Any
         elif isinstance(value, bool):
             options.append(parameter.opts[0])
         else:
-            options += [parameter.opts[0], "none" if value is None else str(value)]
+            options += [parameter.opts[0], "none" if value is None else _word(value)]
     words = [*context.command_path.split(), *arguments, "--resume", str(target), *options]
     return " ".join(map(shell_word, words))
+
+
+def _word(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def shell_word(text: str) -> str:

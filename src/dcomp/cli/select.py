@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcomp.atomic import atomic_write
-from dcomp.cli.common import Source, check_output, console, one_line_warnings, print_json, say
+from dcomp.cli.common import check_output, console, one_line_warnings, print_json, say
 from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
+from dcomp.cli.source import Source
 from dcomp.models.options import Option
 from dcomp.recipe import READING, table
 
@@ -85,7 +86,7 @@ def select(
     if plot is not None:
         check_output(plot, force=force, inputs=(input,))
         _check_picture(plot)
-    counts = Source(input, **said(READING, typed)).read()
+    counts = Source(input, said(READING, typed)).read(quiet=quiet or as_json)
     options = {"gamma": None, **said(_options(), typed)}  # None: as dcomp fit has it
     try:
         with one_line_warnings(), _bar(quiet or as_json, len(numbers) * chains) as show:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from dcomp.cli.common import Source, check_output, counts_for
-from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Limit, Quiet, Vocab
+from dcomp.cli.common import check_output
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Exposure, FitFile, Force, Input, Jobs, Quiet
+from dcomp.cli.source import Source, counts_for
 from dcomp.printable import for_spreadsheet, printable
+from dcomp.recipe import OF_NEW
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,6 +68,7 @@ DrawSeed = Annotated[
 ]
 
 
+@with_options(OF_NEW)
 def transform(
     fit: FitFile,
     input: Input,
@@ -74,13 +78,11 @@ def transform(
     method: Method = None,
     seed: DrawSeed = None,
     exposure: Exposure = None,
-    format: Format = None,
-    vocab: Vocab = None,
-    limit: Limit = None,
     jobs: Jobs = None,
     spreadsheet: Spreadsheet = False,
     force: Force = False,
     quiet: Quiet = False,
+    **typed: Any,
 ) -> None:
     """Write the scores of documents as a table.
 
@@ -100,7 +102,7 @@ def transform(
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
         _check_spreadsheet(target, spreadsheet)
-    source = Source(input, format, vocab, limit=limit)
+    source = Source(input, said(OF_NEW, typed))
     fitted = source.load(fit)
     samples = _samples(fitted, method, seed)
     documents, _ = counts_for(fitted, source, quiet)

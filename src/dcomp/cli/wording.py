@@ -34,6 +34,7 @@ _NOT_IN_SHELL = (
     (r" or an array", ""),
     (r", mask=", ""),
     (r"; its options are: .*$", ""),
+    (r"(--[\w-]+)=…", r"\1 …"),
     (r"limits=dcomp\.Limits\((\w+)=…\)", r"--limit \1=…"),
 )
 _VALUE = r"(?:'(?P<quoted>[^']*)'|(?P<plain>[\w.+-]*\w)?)"

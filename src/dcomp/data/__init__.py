@@ -11,15 +11,19 @@ from dcomp.data.convert import as_counts
 from dcomp.data.counts import Counts
 from dcomp.data.datasets import docstrings
 from dcomp.data.features import FeatureSpace
+from dcomp.data.languages import english_stop_words
 from dcomp.data.sequences import Sequences
 from dcomp.data.split import document_keys, halves, train_test
-from dcomp.data.text import bag, english_stop_words, tokenize
+from dcomp.data.text import bag, tokenize
+from dcomp.data.text_options import TextOptions, Vocabulary
 
 __all__ = [
     "Attributes",
     "Counts",
     "FeatureSpace",
     "Sequences",
+    "TextOptions",
+    "Vocabulary",
     "as_counts",
     "bag",
     "docstrings",

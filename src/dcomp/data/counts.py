@@ -27,6 +27,7 @@ from dcomp.data.canonical import (
 )
 from dcomp.data.features import FeatureSpace, frozen_array
 from dcomp.data.sequences import Sequences
+from dcomp.data.text_options import TextOptions, Vocabulary, check_max_docs
 from dcomp.errors import InvalidCounts, InvalidParameter
 
 _CHUNK = 1 << 18  # bounds the float64 temporaries of a sum over entries
@@ -68,6 +69,8 @@ class Counts:
     sequences: Sequences | None = None  # the reading order, where there is one
     firsts: tuple[int, ...] = (0,)  # the first document of each part
     attributes: Attributes = field(default_factory=Attributes)  # what else is known of documents
+    text: TextOptions | None = None  # how its words were found, where they are of text
+    vocabulary: Vocabulary | None = None  # which words were kept then, and why others were not
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -213,7 +216,8 @@ found -1 at document 'd17', feature 'the'
         doc_ids: Iterable[object] | None = None,
         watch: Callable[[int, int, int], None] | None = None,
     ) -> Counts:
-        """Count the tokens of each document, given as a list of strings.
+        """Count the tokens of each document, given as a list of strings, or of (bag, token) pairs:
+        then the features of each bag (a part of speech, links beside words) are a block.
 
         A `vocabulary` fixes the features and their order, and tokens outside it are not counted;
         without one, the features are all distinct tokens, sorted. `sequence` has the reading order.
@@ -222,9 +226,37 @@ found -1 at document 'd17', feature 'the'
         >>> counts = Counts.from_tokens([["b", "a", "b"], []])
         >>> counts.to_scipy().toarray().tolist(), counts.sequence(0).tolist()
         ([[1, 2], [0, 0]], [1, 0, 1])
+        >>> Counts.from_tokens([[("noun", "watch"), ("verb", "watch")]]).features.labels
+        ('noun=watch', 'verb=watch')
         """
         ids = None if doc_ids is None else list(doc_ids)
         return cls._from_long(longform.from_token_lists(docs, vocabulary, ids, watch))
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        doc_ids: Iterable[object] | None = None,
+        like: Any = None,
+        **options: Any,
+    ) -> Counts:
+        """Count the words of texts. The options are those of `dcomp.TextOptions`; with `like`, a
+        fit or counts of text, they are theirs, and words are not left out for being rare.
+
+        `vocabulary` says which words were kept, `sequence` has the reading order.
+
+        >>> counts = Counts.from_texts(["The cat sat.", "A cat, in 1984!"], numbers="years")
+        >>> counts.features.names
+        ('1984', 'cat', 'sat')
+        >>> Counts.from_texts(["1985"], like=counts).features.names
+        ('1985',)
+        """
+        from dcomp.data.text import bag, count_texts
+
+        if like is None:
+            return bag(texts, doc_ids=doc_ids, **options)
+        return count_texts(texts, options_of(like).for_new(**options), doc_ids)
 
     @classmethod
     def from_ids(
@@ -247,6 +279,24 @@ found -1 at document 'd17', feature 'the'
         """
         long = longform.from_id_lists(docs, n_features, feature_names, doc_ids, blocks)
         return cls._from_long(long)
+
+    @classmethod
+    def join(cls, parts: Mapping[str, Counts]) -> Counts:
+        """Put counts of the same documents side by side, each a block of its own, named by its key
+        (BJ04 3.1): titles and bodies, words and links.
+
+        The components of a fit then have a distribution over each block, and the documents one
+        score for all. A part that has blocks already keeps them, as "key:block". Attributes go
+        along, and the reading order where all parts have one.
+
+        >>> title, body = Counts.from_texts(["A cat"]), Counts.from_texts(["The cat sat."])
+        >>> both = Counts.join({"title": title, "body": body})
+        >>> both.features.labels, both.to_scipy().toarray().tolist()
+        (('title=cat', 'body=cat', 'body=sat'), [[1, 1, 1]])
+        """
+        from dcomp.data.joining import joined
+
+        return joined(parts)
 
     @classmethod
     def _from_long(cls, long: longform.LongForm, fractional: bool = False) -> Counts:
@@ -437,7 +487,8 @@ found -1 at document 'd17', feature 'the'
         order = None if self.sequences is None else self.sequences.rows(chosen)
         about = self.attributes.rows(chosen)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, self.features, ids, order, attributes=about)
+        words = (self.text, self.vocabulary)
+        return Counts(*rows, self.features, ids, order, (0,), about, *words)
 
     def in_parts(self, n: int) -> Counts:
         """Give the same counts, cut into `n` parts of about as many entries each.
@@ -513,7 +564,8 @@ found -1 at document 'd17', feature 'the'
         matrix.sort_indices()
         order = None if self.sequences is None else self.sequences.moved(position)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, features, self.doc_ids, order, self.firsts, self.attributes)
+        about, words = (self.firsts, self.attributes), (self.text, self.vocabulary)
+        return Counts(*rows, features, self.doc_ids, order, *about, *words)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -572,13 +624,26 @@ found -1 at document 'd17', feature 'the'
         aligned = self._moved(self.features.positions_in(features), features)
         return aligned, self.n_tokens - aligned.n_tokens
 
-    def drop_rare(self, min_count: int = 4, min_docs: int = 3) -> Counts:
-        """Leave out features with fewer than `min_count` tokens or in under `min_docs` documents.
+    def drop_rare(
+        self,
+        min_count: int = 4,
+        min_docs: int = 3,
+        max_docs: float = 1.0,
+        max_features: int | None = None,
+    ) -> Counts:
+        """Leave out features with fewer than `min_count` tokens, in under `min_docs` documents or
+        in more than `max_docs` (a share if it is a float); keep the `max_features` most frequent.
 
         >>> Counts.from_matrix([[5, 1], [5, 0]]).drop_rare(min_count=4, min_docs=2).n_features
         1
         """
-        kept = (self.feature_totals >= min_count) & (self.feature_docs >= min_docs)
+        check_max_docs(max_docs)
+        most = max_docs * self.n_docs if isinstance(max_docs, float) else max_docs
+        totals, docs = self.feature_totals, self.feature_docs
+        kept = (totals >= min_count) & (docs >= min_docs) & (docs <= most)
+        if max_features is not None and kept.sum() > max_features:
+            ranked = np.argsort(np.where(kept, -totals, np.inf), kind="stable")
+            kept[ranked[max_features:]] = False
         if not kept.any():
             raise InvalidCounts(
                 f"no feature has {min_count} tokens in {min_docs} documents; lower the limits"
@@ -628,7 +693,7 @@ found -1 at document 'd17', feature 'the'
         # A restored array is writeable again unless the constructor freezes it.
         parts = (self.indptr, self.indices, self.data)
         about = (self.doc_ids, self.sequences, self.firsts, self.attributes)
-        return Counts, (*parts, self.features, *about)
+        return Counts, (*parts, self.features, *about, self.text, self.vocabulary)
 
     @property
     def in_words(self) -> str:
@@ -660,6 +725,20 @@ def amount(tokens: float) -> str:
     ('1,200', '1,200.2')
     """
     return f"{tokens:,}" if isinstance(tokens, int) else f"{tokens:,.1f}"
+
+
+def options_of(like: Any) -> TextOptions:
+    """How the words of a fit or of counts were found.
+
+    >>> options_of(Counts.from_texts(["cat"], stop_words=None)).stop_words is None
+    True
+    """
+    found = getattr(like, "text", None)
+    if not isinstance(found, TextOptions):
+        raise InvalidParameter(
+            f"like must be a fit or counts that were read from text; found {like!r}"
+        )
+    return found
 
 
 def cuts(firsts: Sequence[int], n_docs: int) -> bool:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from dcomp.data.counts import Counts
-from dcomp.data.text import bag, english_stop_words
+from dcomp.data.languages import english_stop_words
+from dcomp.data.text import bag
 
 _PACKAGES = ("numpy", "scipy", "sklearn")
 _SHORTEST = 200  # characters; shorter docstrings say too little to have a theme

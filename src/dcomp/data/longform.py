@@ -120,7 +120,7 @@ def _sort_features(
     return position[columns], [keys[k] for k in order]
 
 
-def sort_names(columns: NDArray[np.int32], names: list[str]) -> list[str]:
+def sort_names(columns: NDArray[np.int32], names: list[Any]) -> list[Any]:
     """Number features by their names; with little memory beside the numbers themselves.
 
     >>> columns = np.array([0, 1, 0], np.int32)
@@ -172,13 +172,15 @@ def from_token_lists(
         ends.append(len(codes))
         if watch is not None:
             watch(i + 1, len(codes), len(index))
-    names = list(index)
+    names: list[Any] = list(index)
     index.clear()
     columns = np.frombuffer(codes, np.int32)
     if fixed is None:
-        wrong = next((token for token in names if not isinstance(token, str)), None)
+        in_bags = bool(names) and isinstance(names[0], tuple)
+        wrong = next((token for token in names if not _is_token(token, in_bags)), None)
         if wrong is not None:
-            raise InvalidCounts(f"tokens must be strings; found {wrong!r}")
+            kind = "(bag, token) pairs of strings" if in_bags else "strings"
+            raise InvalidCounts(f"tokens must be {kind}; found {wrong!r}")
         names = sort_names(columns, names)
     shape = (len(ends) - 1, len(names))
     if 0 in shape:
@@ -188,7 +190,17 @@ def from_token_lists(
         )
     sequences = Sequences(np.frombuffer(ends, np.int64), columns)
     ids = None if doc_ids is None else [str(name) for name in doc_ids]
-    return LongForm(_counted(sequences, len(names)), names, ids, None, sequences)
+    blocks = None
+    if isinstance(names[0], tuple):
+        blocks, names = [bag for bag, _ in names], [token for _, token in names]
+    return LongForm(_counted(sequences, len(names)), names, ids, blocks, sequences)
+
+
+def _is_token(token: Any, in_bags: bool) -> bool:
+    if not in_bags:
+        return isinstance(token, str)
+    pair = isinstance(token, tuple) and len(token) == 2
+    return pair and all(isinstance(part, str) for part in token)
 
 
 def _counted(sequences: Sequences, n_features: int) -> Any:

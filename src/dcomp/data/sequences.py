@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcomp import _core
 from dcomp.data.features import frozen_array
 from dcomp.errors import InvalidCounts, InvalidParameter
 
@@ -137,34 +138,12 @@ class Sequences:
         """
         if indptr.size != self.starts.size:
             return False
-        first = 0
-        while first < self.n_docs:  # some documents at a time, to keep memory small
-            last = int(np.searchsorted(self.starts, self.starts[first] + _CHUNK, side="right")) - 1
-            last = min(max(last, first + 1), self.n_docs)
-            if not self._run_is_of(first, last, indptr, indices, data):
-                return False
-            first = last
-        return True
-
-    def _run_is_of(
-        self,
-        first: int,
-        last: int,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        data: NDArray[np.int32],
-    ) -> bool:
-        """The same for some documents: both are sorted by document, then by feature."""
-        tokens = self.tokens[self.starts[first] : self.starts[last]]
-        row = np.repeat(np.arange(last - first), np.diff(self.starts[first : last + 1]))
-        known = tokens >= 0
-        found = np.sort((row[known] << 32) | tokens[known])
-        entries = slice(indptr[first], indptr[last])
-        row = np.repeat(np.arange(last - first), np.diff(indptr[first : last + 1]))
-        if int(data[entries].sum(dtype=np.int64)) != found.size:
+        whole = np.ascontiguousarray(data, np.int32)
+        if whole is not data and not np.array_equal(whole, data):  # fractional ones are no tokens
             return False
-        wanted = np.repeat((row << 32) | indices[entries], data[entries])
-        return np.array_equal(found, wanted)
+        starts, columns = np.ascontiguousarray(indptr, np.int64), np.ascontiguousarray(indices)
+        columns = columns.astype(np.int32, copy=False)
+        return _core.tokens_are(self.starts, self.tokens, starts, columns, whole, 1)
 
     def in_order(self, values: NDArray[Any], missing: int = -1) -> NDArray[np.int32]:
         """Put values of tokens (..., T), given in the bag's order, into reading order (..., P).

@@ -2,7 +2,8 @@
 
 >>> from dcomp.io import FORMATS
 >>> sorted(FORMATS)
-['docword', 'jsonl', 'ldac', 'matrix-market', 'npz', 'table', 'text']
+['docword', 'jsonl', 'ldac', 'matrix-market', 'npz', 'parquet', 'table', 'text', \
+'text-table']
 """
 
 from dcomp.io.limits import Limits

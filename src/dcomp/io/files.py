@@ -14,6 +14,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -133,6 +134,52 @@ class Guarded:
         return b"".join(parts)
 
 
+class _Meter:
+    """How much is read of an input, which may be many files."""
+
+    def __init__(self, total: int, tell: Callable[[int, int], None]) -> None:
+        self.total, self.tell, self.done = total, tell, 0
+
+
+_meter: ContextVar[_Meter | None] = ContextVar("meter of reading", default=None)
+
+
+@contextlib.contextmanager
+def metered(path: Path, tell: Callable[[int, int], None] | None) -> Iterator[None]:
+    """Files that are opened inside tell how many bytes of them are read, and of how many.
+
+    >>> with metered(Path("."), None):
+    ...     pass
+    """
+    if tell is None:
+        yield
+        return
+    files = path.rglob("*.txt") if path.is_dir() else (path,)
+    token = _meter.set(_Meter(sum(file.stat().st_size for file in files), tell))
+    try:
+        yield
+    finally:
+        _meter.reset(token)
+
+
+class _Metered(io.FileIO):
+    """A file that says how far it is read."""
+
+    def readinto(self, buffer: Any) -> int | None:
+        n = super().readinto(buffer)
+        meter = _meter.get()
+        if meter is not None and n:
+            meter.done += n
+            meter.tell(meter.done, meter.total)
+        return n
+
+
+def _open(path: Path) -> BinaryIO:
+    if _meter.get() is None:
+        return path.open("rb")
+    return io.BufferedReader(_Metered(path), SHORT)
+
+
 @contextlib.contextmanager
 def opened(path: Path, budget: Budget | None = None) -> Iterator[Guarded]:
     """Open a file for reading bytes; decompress .gz, .bz2 and .xz; word what goes wrong.
@@ -148,7 +195,7 @@ def opened(path: Path, budget: Budget | None = None) -> Iterator[Guarded]:
         raise InvalidFile(f"{path}: expected a file, found a folder")
     budget = Budget(path) if budget is None else budget
     suffix = path.suffix.lower()
-    with path.open("rb") as raw:
+    with _open(path) as raw:
         if suffix not in _OPENERS:
             budget.trust(os.fstat(raw.fileno()).st_size)
             yield Guarded(raw, budget)

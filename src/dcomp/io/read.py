@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dcomp.data.counts import Counts
+from dcomp.data.counts import Counts, options_of
+from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.io.docword import read_docword
-from dcomp.io.files import StrPath, opened, plain_name
+from dcomp.io.files import StrPath, metered, opened, plain_name
 from dcomp.io.jsonl import read_jsonl
 from dcomp.io.ldac import read_ldac
 from dcomp.io.limits import Limits
 from dcomp.io.matrix_market import read_matrix_market
 from dcomp.io.npz import read_npz
+from dcomp.io.parquet import read_parquet
+from dcomp.io.stdin import STDIN, kept_stdin
 from dcomp.io.table import read_table
 from dcomp.io.text import read_text
+from dcomp.io.text_table import has_columns, read_text_table
 from dcomp.printable import printable
 
 
@@ -35,6 +39,7 @@ class Format:
     extensions: tuple[str, ...]
     summary: str
     begins: re.Pattern[str] | None = None  # what the beginning of the file must match, if anything
+    words: tuple[str, ...] = ()  # options of text that it takes, of those of `TextOptions`
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -45,9 +50,12 @@ class Format:
         """
         parameters = inspect.signature(self.read).parameters.values()
         own = (p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
-        return tuple(name for name in own if name != "limits")
+        return (*(name for name in own if name not in ("limits", "options")), *self.words)
 
 
+_ALL = tuple(field.name for field in fields(TextOptions))
+_FIELDS = ("text", "id", "labels", "text_blocks")  # which only files with fields have
+_OF_WORDS = tuple(name for name in _ALL if name not in _FIELDS)
 # Of two formats that share an extension, the first whose beginning matches is taken.
 FORMATS: dict[str, Format] = {
     "docword": Format(
@@ -65,20 +73,40 @@ FORMATS: dict[str, Format] = {
     "matrix-market": Format(read_matrix_market, (".mtx",), "Matrix Market"),
     "npz": Format(read_npz, (".npz",), "scipy.sparse.save_npz"),
     "table": Format(read_table, (".csv", ".tsv"), "long or wide table with a header"),
-    "text": Format(read_text, (".txt",), "a document per line, or a folder of .txt files"),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), "JSON lines with a 'text' field"),
+    "text-table": Format(
+        read_text_table, (), "table with a column of text; taken where text= names one", words=_ALL
+    ),
+    "parquet": Format(read_parquet, (".parquet",), "parquet with a column of text", words=_ALL),
+    "text": Format(
+        read_text, (".txt",), "a document per line, or a folder of .txt files", words=_OF_WORDS
+    ),
+    "jsonl": Format(
+        read_jsonl, (".jsonl", ".ndjson"), "JSON lines with a 'text' field", words=_ALL
+    ),
 }
 
 
 def read(
-    path: StrPath, *, format: str | None = None, limits: Limits | None = None, **options: Any
+    path: StrPath,
+    *,
+    format: str | None = None,
+    limits: Limits | None = None,
+    like: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> Counts:
-    """Read counts from a file, or from a folder of .txt files.
+    """Read counts from a file, from a folder of .txt files, or from standard input ("-").
 
     The format follows from the extension and the first lines, unless `format` names one of
     `FORMATS`. Files compressed as .gz, .bz2 or .xz are read as they are. The options are those
     of the format's own reader; one that it does not have is an error. Tables, Matrix Market and npz
     take `fractional=True`, for counts that need not be whole.
+
+    Text (lines, JSON lines, folders, tables and parquet where `text` names a column) takes the
+    options of `dcomp.TextOptions`: which fields, what a word is, which words are kept. Files with
+    fields take `where`: {"split": "train"} reads the documents that have it. With `like`, a fit or
+    counts of text, words are found as they were for it. `progress` is told how many bytes of the
+    file are read, and how many there are.
 
     A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
     less (docs/guides/files.md). What is wrong with a file is an InvalidFile, an OSError where it
@@ -88,27 +116,76 @@ def read(
     Traceback (most recent call last):
     FileNotFoundError: no such file: absent.csv
     """
-    path = Path(path)
     if format is not None and format not in FORMATS:
         raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
     if limits is not None and not isinstance(limits, Limits):
         raise InvalidParameter(f"limits must be dcomp.Limits(…); found {limits!r}")
+    if str(path) == STDIN:
+        with kept_stdin(has_columns="text" in options) as kept:
+            how = {"format": format, "limits": limits, "like": like, "progress": progress}
+            return read(kept, **how, **options)
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"no such file: {printable(path)}")
-    name = format or guess_format(path)
+    name = _chosen(path, format, like, options)
     chosen = FORMATS[name]
     for option in options:
         if option not in chosen.options:
+            if name == "table" and option in _ALL:
+                raise InvalidParameter(
+                    f"option {option!r} is for text: name the column that holds it with text=…"
+                )
             raise InvalidParameter(
                 f"option {option!r} has no effect on the format {name!r}; "
                 f"its options are: {', '.join(chosen.options)}"
             )
     try:
-        return chosen.read(path, limits=limits, **options)
+        with metered(path, progress):
+            return chosen.read(path, limits=limits, **_made(chosen, like, options))
     except InvalidCounts as error:
         raise InvalidFile(f"{path}: {error}") from error
     except MemoryError:
         raise InvalidFile(f"{path}: reading it takes more memory than there is") from None
+
+
+def _chosen(path: Path, format: str | None, like: Any, options: Mapping[str, Any]) -> str:
+    """The format: a table is one of texts where a column of text is named, or is there as it was
+    in what this is to be like."""
+    name = format or guess_format(path)
+    if name != "table" or format is not None:
+        return name
+    known = None if like is None else options_of(like).text
+    is_text = "text" in options or (known is not None and has_columns(path, known))
+    return "text-table" if is_text else name
+
+
+def format_of(
+    path: StrPath, format: str | None, like: Any = None, options: Mapping[str, Any] | None = None
+) -> Format:
+    """The format that `read` would take; of standard input one of text, unless another is said.
+
+    >>> format_of("-", None) is FORMATS["text"], format_of("a.mtx", "npz") is FORMATS["npz"]
+    (True, True)
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
+    if format is not None:
+        return FORMATS[format]
+    if str(path) == STDIN or not Path(path).exists():  # which reading then says
+        return FORMATS["text"]
+    return FORMATS[_chosen(Path(path), None, like, options or {})]
+
+
+def _made(chosen: Format, like: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the reader takes, options of text in one piece."""
+    words = {name: value for name, value in options.items() if name in chosen.words}
+    own = {name: value for name, value in options.items() if name not in words}
+    if chosen.words:
+        made = TextOptions(**words) if like is None else options_of(like).for_new(**words)
+        own["options"] = made
+    elif like is not None:
+        options_of(like)
+    return own
 
 
 def guess_format(path: Path) -> str:
@@ -117,7 +194,7 @@ def guess_format(path: Path) -> str:
     >>> guess_format(Path("strange.xyz"))
     Traceback (most recent call last):
     dcomp.errors.InvalidFile: strange.xyz: cannot tell the format from the extension '.xyz'; \
-give format= one of docword, ldac, matrix-market, npz, table, text, jsonl
+give format= one of docword, ldac, matrix-market, npz, table, text-table, parquet, text, jsonl
     """
     if path.is_dir():
         return "text"

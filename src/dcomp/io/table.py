@@ -53,12 +53,8 @@ def read_table(
     path = Path(path)
     if layout not in (None, "long", "wide"):
         raise InvalidParameter(f"layout must be 'long' or 'wide'; found {layout!r}")
-    if delimiter is None:
-        delimiter = "\t" if plain_name(path).lower().endswith(".tsv") else ","
-    if len(delimiter) != 1:
-        raise InvalidParameter(f"delimiter must be one character; found {delimiter!r}")
     budget = Budget(path, limits)
-    with contextlib.closing(_rows(path, delimiter, budget)) as rows:
+    with contextlib.closing(rows_of_table(path, delimiter_of(path, delimiter), budget)) as rows:
         _, header = next(rows, (1, []))
         if len(header) < 2:
             raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
@@ -68,7 +64,20 @@ def read_table(
         return read_layout(path, header, rows, _Cells(path, fractional, budget))
 
 
-def _rows(path: Path, delimiter: str, budget: Budget) -> _Rows:
+def delimiter_of(path: Path, given: str | None) -> str:
+    """What stands between fields: as told, or by the name of the file.
+
+    >>> delimiter_of(Path("a.tsv.gz"), None), delimiter_of(Path("a.csv"), None)
+    ('\\t', ',')
+    """
+    if given is None:
+        return "\t" if plain_name(path).lower().endswith(".tsv") else ","
+    if len(given) != 1:
+        raise InvalidParameter(f"delimiter must be one character; found {given!r}")
+    return given
+
+
+def rows_of_table(path: Path, delimiter: str, budget: Budget) -> _Rows:
     """Give the lines' numbers and fields; all have as many fields as the first."""
     line, width = 0, 0
     with opened(path, budget) as stream:

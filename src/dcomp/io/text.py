@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 from dcomp.data.counts import Counts
-from dcomp.data.text import bag
+from dcomp.data.text import count_texts
+from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.files import OF_NAME, StrPath, text_lines
 from dcomp.io.limits import Budget, Limits
@@ -15,11 +16,8 @@ from dcomp.io.limits import Budget, Limits
 def read_text(
     path: StrPath,
     *,
-    stop_words: Collection[str] | str | None = "english",
-    min_count: int = 1,
-    min_docs: int = 1,
-    max_docs: float = 1.0,
     encoding: str = "utf-8",
+    options: TextOptions | None = None,
     limits: Limits | None = None,
 ) -> Counts:
     """Count the words of each document, as `dcomp.data.bag` does.
@@ -52,19 +50,21 @@ def read_text(
         )
     else:
         texts = (line for _, line in text_lines(path, encoding, budget))
-    return bag(
-        texts,
-        stop_words=stop_words,
-        min_count=min_count,
-        min_docs=min_docs,
-        max_docs=max_docs,
-        doc_ids=ids,
-        watch=word_watch(budget),
-    )
+    options = options or TextOptions()
+    return count_texts(texts, options, ids, word_watch(budget, token_cost(options)))
 
 
-def word_watch(budget: Budget) -> Callable[[int, int, int], None]:
-    """Charges what words take while they are counted.
+def token_cost(options: TextOptions) -> int:
+    """Bytes that a word of a text may take while all are counted.
+
+    >>> token_cost(TextOptions())
+    24
+    """
+    return 24 + 60 * (options.ngrams[1] - 1)
+
+
+def word_watch(budget: Budget, each: int = 24) -> Callable[[int, int, int], None]:
+    """Charges what words take while they are counted, each so many bytes.
 
     >>> word_watch(Budget("a.txt", Limits(memory=5000)))(3, 1000, 10)
     Traceback (most recent call last):
@@ -75,7 +75,7 @@ def word_watch(budget: Budget) -> Callable[[int, int, int], None]:
 
     def watch(n_docs: int, n_tokens: int, n_words: int) -> None:
         nonlocal charged
-        cost = 40 * n_docs + 24 * n_tokens + OF_NAME * n_words
+        cost = 40 * n_docs + each * n_tokens + OF_NAME * n_words
         if cost > charged + (1 << 14):  # not at every line
             what = f"{n_tokens:,} words, {n_words:,} of them distinct, in {n_docs:,} documents"
             budget.charge(cost - charged, what)

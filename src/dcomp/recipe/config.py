@@ -28,7 +28,8 @@ import numpy as np
 from dcomp.atomic import atomic_write
 from dcomp.errors import InvalidConfig, InvalidFile, InvalidParameter
 from dcomp.models.options import Kind, Option
-from dcomp.recipe.table import READING, table
+from dcomp.recipe.reading import READING
+from dcomp.recipe.table import table
 
 INPUT = "input"
 _LARGEST = 1 << 20  # bytes; room for a prior with a number for each of 50,000 features

@@ -68,40 +68,6 @@ TAIL = (
         resumes=True,
     ),
 )
-# How a file is read: no part of a recipe, but of what a config file says.
-READING = (
-    Option(
-        "format",
-        "word",
-        "docword, ldac, matrix-market, npz, table, text or jsonl. Told from the name and the "
-        "first lines unless given.",
-        metavar="NAME",
-        panel="Input",
-    ),
-    Option("vocab", "file", "Names of the features, one per line.", panel="Input"),
-    Option(
-        "min_count", "whole", "Drop features with fewer tokens.", default=1, least=1, panel="Input"
-    ),
-    Option(
-        "min_docs", "whole", "Drop features in fewer documents.", default=1, least=1, panel="Input"
-    ),
-    Option("blocks", "file", "A block id per line, in feature order.", panel="Input"),
-    Option(
-        "fractional",
-        "switch",
-        "Whether counts need not be whole; not for samplers.",
-        default=False,
-        panel="Input",
-    ),
-    Option(
-        "limit",
-        "word",
-        "What files may cost: memory=, decompressed= or depth=, with commas between.",
-        metavar="NAME=SIZE",
-        shown="by the size of the file",
-        panel="Input",
-    ),
-)
 # Where the signature of an estimator has another default than the table: the field's own.
 _OF_FLAT: Mapping[str, Any] = {"n_components": N_COMPONENTS}
 _OF_TEXT: Mapping[str, Any] = {**_OF_FLAT, "gamma": 0.05}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcomp import validation
-from dcomp.data import Counts, FeatureSpace, as_counts
+from dcomp.data import Counts, FeatureSpace, TextOptions, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import Algorithm, Draw, State, draw_given_counts
@@ -110,6 +110,12 @@ class Fit:
     def is_of(self, counts: Counts) -> bool:
         """Whether these are the counts that were fitted."""
         return self.provenance.data_fingerprint == counts.fingerprint()
+
+    @property
+    def text(self) -> TextOptions | None:
+        """How the words of the fitted texts were found, so that new ones can be read alike:
+        `dcomp.read(path, like=fit)`; None where the counts were not of text."""
+        return self.provenance.text
 
     @property
     def is_approximate(self) -> bool:

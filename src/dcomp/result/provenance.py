@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 import scipy
 
 from dcomp import _core
-from dcomp.data import Counts
+from dcomp.data import Counts, TextOptions
 from dcomp.errors import InvalidCounts
 
 
@@ -39,6 +41,7 @@ class Provenance:
     n_tokens: int  # a float, their sum, where counts are fractional
     n_empty_docs: int
     fractional: bool = False  # whether counts were such that need not be whole
+    text: TextOptions | None = None  # how words were found, where counts were of text
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Provenance:
@@ -56,7 +59,22 @@ class Provenance:
             counts.n_tokens,
             int((counts.doc_totals == 0).sum()),
             counts.is_fractional,
+            counts.text,
         )
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Provenance:
+        """From what `as_record` made, and a file kept."""
+        text = record.get("text")
+        made = None if text is None else TextOptions.from_record(text)
+        return cls(**{**record, "text": made})
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain numbers, text and lists; what says nothing is left out."""
+        record = asdict(self)
+        if self.text is None:
+            del record["text"]
+        return record
 
     def require_same(self, other: Provenance, what: str) -> None:
         """An error unless the other is of the same counts; `what` needs that."""

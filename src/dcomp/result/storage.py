@@ -146,7 +146,7 @@ def _describe(fit: Fit) -> tuple[dict[str, Any], Arrays]:
         "history": [asdict(row) for row in fit.history.rows],
         "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
         "endings": endings,
-        "provenance": asdict(fit.provenance),
+        "provenance": fit.provenance.as_record(),
         "attributes": {},
         "component_names": None,
         "checkpoint": None,
@@ -208,7 +208,7 @@ def _read(archive: Archive, budget: Budget, source: Path) -> Fit:
     history = read_trace(manifest["history"], algorithm, model)
     chains = tuple(read_trace(rows, algorithm, model) for rows in manifest["chains"])
     state = read_state(manifest["state"], folders, model, algorithm, features)
-    provenance = Provenance(**manifest["provenance"])
+    provenance = Provenance.from_record(manifest["provenance"])
     check_fit(state, algorithm, features, provenance, history, chains)
     if doc_ids is not None and len(doc_ids) != len(state.c):
         raise ValueError(f"it names {len(doc_ids)} documents, and has {len(state.c)}")

@@ -91,7 +91,9 @@ def test_a_bad_file_is_named_with_its_line(run, tmp_path):
 
 
 def test_output_is_checked_before_the_work(run, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(dcomp.cli.common.Source, "read", lambda self: pytest.fail("was read"))
+    monkeypatch.setattr(
+        dcomp.cli.source.Source, "read", lambda self, **how: pytest.fail("was read")
+    )
     assert_one_line(run("fit", corpus, "-o", tmp_path), 1)
     assert_one_line(run("fit", corpus, "-o", tmp_path / "absent" / "x.dcomp"), 1)
     monkeypatch.setattr(os, "access", lambda *_: False)  # also true for the superuser
@@ -126,10 +128,10 @@ def test_version(run):
 
 
 def test_a_bug_is_one_line_too_unless_asked(run, corpus, monkeypatch):
-    def broken(self):
+    def broken(self, **how):
         raise ZeroDivisionError("one\ntwo")
 
-    monkeypatch.setattr(dcomp.cli.common.Source, "read", broken)
+    monkeypatch.setattr(dcomp.cli.source.Source, "read", broken)
     done = run("fit", corpus)
     assert_one_line(done, 1)
     assert "ZeroDivisionError: one two" in done.err
@@ -144,10 +146,10 @@ def test_system_errors_name_the_file():
 
 
 def test_ctrl_c_before_the_first_sweep(run, corpus, monkeypatch):
-    def interrupted(self):
+    def interrupted(self, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dcomp.cli.common.Source, "read", interrupted)
+    monkeypatch.setattr(dcomp.cli.source.Source, "read", interrupted)
     done = run("fit", corpus)
     assert done.code == 130
     assert "nothing to save" in done.err

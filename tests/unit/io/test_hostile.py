@@ -141,7 +141,7 @@ def test_an_npy_header_is_no_python(tmp_path):
 def test_no_memory_is_a_file_error(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("some words\n")
-    monkeypatch.setattr(dcomp.Counts, "from_tokens", _no_memory)
+    monkeypatch.setattr("dcomp.data.words.WordReader.finish", _no_memory)
     with pytest.raises(dcomp.InvalidFile, match="more memory than there is"):
         dcomp.read(path)
 

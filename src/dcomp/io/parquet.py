@@ -1,0 +1,83 @@
+"""Parquet files with a column of text, by pyarrow: a document per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dcomp.data.counts import Counts
+from dcomp.data.text_options import TextOptions
+from dcomp.errors import DcompError, InvalidFile, MissingDependency
+from dcomp.io.files import StrPath
+from dcomp.io.limits import Budget, Limits
+from dcomp.io.records import ID, conditions, count_records
+from dcomp.io.text_table import check_columns
+
+_ROWS = 256  # read at a time
+
+
+def read_parquet(
+    path: StrPath,
+    *,
+    where: Mapping[str, Any] | None = None,
+    options: TextOptions | None = None,
+    limits: Limits | None = None,
+) -> Counts:
+    """Count the words in the text columns; the column "id", if there, names the documents.
+
+    where: values by column; rows that have others are left out.
+
+    >>> read_parquet("absent.parquet")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'absent.parquet'
+    """
+    path, options = Path(path), options or TextOptions()
+    budget = Budget(path, limits)
+    budget.trust(path.stat().st_size)
+    try:
+        return count_records(_records(path, options, budget, where), options, budget, where)
+    except (DcompError, OSError, MemoryError):
+        raise
+    except Exception as error:  # of pyarrow, which has many
+        raise InvalidFile(f"{path}: not a parquet file: {error}"[:300]) from None
+
+
+def _records(
+    path: Path, options: TextOptions, budget: Budget, where: Mapping[str, Any] | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise MissingDependency(
+            'parquet files need pyarrow, which is not installed: pip install "dcomp[text]"'
+        ) from None
+    # Repeated values stay numbers until they are looked at: a page of a kilobyte may stand for
+    # gigabytes of text.
+    with parquet.ParquetFile(path) as probe:
+        columns = list(probe.schema_arrow.names)
+        _check_size(probe, budget)
+    check_columns(path, columns, options)
+    named = {*options.text, *options.labels, options.id or ID, *conditions(where)}
+    chosen = [name for name in columns if name in named]
+    number = 0
+    with parquet.ParquetFile(path, read_dictionary=chosen) as file:
+        for batch in file.iter_batches(_ROWS, columns=chosen, use_threads=False):
+            for row in range(batch.num_rows):
+                number += 1
+                record = {name: batch.column(name)[row].as_py() for name in chosen}
+                cost = sum(4 * len(v) for v in record.values() if isinstance(v, str))
+                budget.charge(cost, f"row {number:,}")
+                yield f"{path}: row {number:,}", record
+                budget.free(cost)
+
+
+def _check_size(file: Any, budget: Budget) -> None:
+    """What the file says that it holds, before it is unpacked. Columns are not asked: what is wrong
+    with their statistics ends the process (pyarrow 26)."""
+    found = file.metadata
+    for group in range(found.num_row_groups):
+        size = max(found.row_group(group).total_byte_size, 0)
+        budget.charge(size, f"row group {group}")
+        budget.free(size)
+    budget.charge(max(found.num_rows, 0) // 8, f"{found.num_rows:,} rows")
