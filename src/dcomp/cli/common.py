@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcomp.cli.wording import in_shell_words
 from dcomp.printable import printable, printable_json, printable_lines
+from dcomp.recipe import FIELDS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,6 +105,14 @@ class Source:
     blocks: Path | None = None
     fractional: bool = False
     limit: str | None = None
+    # Of tables of votes and answers, and of genotypes: `recipe.table.FIELDS`.
+    attributes: str | None = None
+    codes: str | None = None
+    id: str | None = None
+    missing: str | None = None
+    outcome: bool = False
+    contested: bool = False
+    transpose: bool = False
 
     @property
     def limits(self) -> Limits | None:
@@ -127,6 +136,8 @@ class Source:
         options: dict[str, Any] = {} if self.vocab is None else {"vocab": self.vocab}
         if self.fractional:
             options["fractional"] = True
+        said = {option.name: getattr(self, option.name) for option in FIELDS}
+        options |= {name: value for name, value in said.items() if value}
         counts = read(self.path, format=self.format, limits=self.limits, **options)
         if self.blocks is not None:
             lines = text_lines(self.blocks, budget=Budget(self.blocks, self.limits))

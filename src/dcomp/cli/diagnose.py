@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcomp.cli.common import Source, console, counts_for, print_json, say, show
+from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Exposure, FitFile, Format, Jobs, Json, Limit, Quiet, Seed, Vocab
 from dcomp.cli.wording import in_shell_words
+from dcomp.recipe import FIELDS
 
 if TYPE_CHECKING:
     from dcomp.evaluate import (
@@ -57,6 +59,7 @@ class _Findings:
     edges: EdgeStability | None
 
 
+@with_options(FIELDS)
 def diagnose(
     fit: FitFile,
     input: MaybeInput = None,
@@ -71,6 +74,7 @@ def diagnose(
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **typed: Any,
 ) -> None:
     """Judge a fit, and what its components are worth.
 
@@ -93,7 +97,7 @@ def diagnose(
     from dcomp.evaluate.coherence import check_measure
 
     measure = check_measure(coherence)
-    source = Source(input or fit, format, vocab, limit=limit)
+    source = Source(input or fit, format, vocab, limit=limit, **said(FIELDS, typed))
     fitted = source.load(fit)
     counts = None
     if input is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcomp.cli.common import Source, counts_for, print_json, say, show
+from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import (
     Exposure,
     FitFile,
@@ -21,6 +22,7 @@ from dcomp.cli.options import (
     Vocab,
 )
 from dcomp.errors import InvalidParameter
+from dcomp.recipe import FIELDS
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
@@ -48,6 +50,7 @@ Particles = Annotated[
 ]
 
 
+@with_options(FIELDS)
 def evaluate(
     fit: FitFile,
     input: Input,
@@ -62,6 +65,7 @@ def evaluate(
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **typed: Any,
 ) -> None:
     """Score a fit on documents that it has not seen.
 
@@ -82,7 +86,7 @@ def evaluate(
     """
 
     options = _options(method, fraction, particles)
-    source = Source(input, format, vocab, limit=limit)
+    source = Source(input, format, vocab, limit=limit, **said(FIELDS, typed))
     fitted = source.load(fit)
     counts, dropped = counts_for(fitted, source, quiet)
     score = _score(fitted, counts, options, exposure=exposure, seed=seed, n_jobs=jobs)

@@ -43,7 +43,7 @@ Exposure = Annotated[
     str | None,
     typer.Option(
         "--exposure",
-        metavar="total",
+        metavar="WORD",
         help=_HELP["exposure"],
     ),
 ]

@@ -12,8 +12,10 @@ import numpy as np
 import typer
 
 from dcomp.cli.common import Source, check_output, counts_for
+from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Exposure, FitFile, Force, Format, Input, Jobs, Limit, Quiet, Vocab
 from dcomp.printable import for_spreadsheet, printable
+from dcomp.recipe import FIELDS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,6 +67,7 @@ DrawSeed = Annotated[
 ]
 
 
+@with_options(FIELDS)
 def transform(
     fit: FitFile,
     input: Input,
@@ -81,6 +84,7 @@ def transform(
     spreadsheet: Spreadsheet = False,
     force: Force = False,
     quiet: Quiet = False,
+    **typed: Any,
 ) -> None:
     """Write the scores of documents as a table.
 
@@ -100,7 +104,7 @@ def transform(
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
         _check_spreadsheet(target, spreadsheet)
-    source = Source(input, format, vocab, limit=limit)
+    source = Source(input, format, vocab, limit=limit, **said(FIELDS, typed))
     fitted = source.load(fit)
     samples = _samples(fitted, method, seed)
     documents, _ = counts_for(fitted, source, quiet)

@@ -55,6 +55,10 @@ class Counts:
     What else is known of documents (a party, a year) is in `attributes`, by name, and goes along
     with them; see `with_attributes`.
 
+    In tables of votes, answers and genotypes a block without counts was not observed: the member
+    was absent, the answer not given. They are made with `empty_is_missing`, from which models of
+    lengths (GP, CGP) take that such a block has no exposure. The others need not be told.
+
     >>> counts = Counts.from_matrix([[2, 0, 1], [0, 0, 3]], feature_names=["a", "b", "c"])
     >>> counts.doc_totals.tolist(), counts.feature_totals.tolist()
     ([3, 3], [2, 0, 4])
@@ -68,6 +72,7 @@ class Counts:
     sequences: Sequences | None = None  # the reading order, where there is one
     firsts: tuple[int, ...] = (0,)  # the first document of each part
     attributes: Attributes = field(default_factory=Attributes)  # what else is known of documents
+    empty_is_missing: bool = False  # whether a block without counts was not observed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -437,7 +442,8 @@ found -1 at document 'd17', feature 'the'
         order = None if self.sequences is None else self.sequences.rows(chosen)
         about = self.attributes.rows(chosen)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, self.features, ids, order, attributes=about)
+        missing = self.empty_is_missing
+        return Counts(*rows, self.features, ids, order, attributes=about, empty_is_missing=missing)
 
     def in_parts(self, n: int) -> Counts:
         """Give the same counts, cut into `n` parts of about as many entries each.
@@ -513,7 +519,8 @@ found -1 at document 'd17', feature 'the'
         matrix.sort_indices()
         order = None if self.sequences is None else self.sequences.moved(position)
         rows = (matrix.indptr, matrix.indices, matrix.data)
-        return Counts(*rows, features, self.doc_ids, order, self.firsts, self.attributes)
+        about = (self.firsts, self.attributes, self.empty_is_missing)
+        return Counts(*rows, features, self.doc_ids, order, *about)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -627,7 +634,7 @@ found -1 at document 'd17', feature 'the'
     def __reduce__(self) -> tuple[type[Counts], tuple[Any, ...]]:
         # A restored array is writeable again unless the constructor freezes it.
         parts = (self.indptr, self.indices, self.data)
-        about = (self.doc_ids, self.sequences, self.firsts, self.attributes)
+        about = (self.doc_ids, self.sequences, self.firsts, self.attributes, self.empty_is_missing)
         return Counts, (*parts, self.features, *about)
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.io.categories import read_categories
 from dcomp.io.docword import read_docword
 from dcomp.io.files import StrPath, opened, plain_name
 from dcomp.io.jsonl import read_jsonl
@@ -20,6 +21,8 @@ from dcomp.io.matrix_market import read_matrix_market
 from dcomp.io.npz import read_npz
 from dcomp.io.table import read_table
 from dcomp.io.text import read_text
+from dcomp.io.votes import read_votes
+from dcomp.io.voteview import BEGINS, read_voteview
 from dcomp.printable import printable
 
 
@@ -64,9 +67,14 @@ FORMATS: dict[str, Format] = {
     ),
     "matrix-market": Format(read_matrix_market, (".mtx",), "Matrix Market"),
     "npz": Format(read_npz, (".npz",), "scipy.sparse.save_npz"),
+    "voteview": Format(
+        read_voteview, (".csv",), "Voteview's votes, with members and roll calls beside", BEGINS
+    ),
     "table": Format(read_table, (".csv", ".tsv"), "long or wide table with a header"),
     "text": Format(read_text, (".txt",), "a document per line, or a folder of .txt files"),
     "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), "JSON lines with a 'text' field"),
+    "categories": Format(read_categories, (), "a table of answers, one question per column"),
+    "votes": Format(read_votes, (), "a table of votes, one roll call per column"),
 }
 
 
@@ -117,7 +125,7 @@ def guess_format(path: Path) -> str:
     >>> guess_format(Path("strange.xyz"))
     Traceback (most recent call last):
     dcomp.errors.InvalidFile: strange.xyz: cannot tell the format from the extension '.xyz'; \
-give format= one of docword, ldac, matrix-market, npz, table, text, jsonl
+give format= one of docword, ldac, …
     """
     if path.is_dir():
         return "text"

@@ -2,6 +2,6 @@
 
 from dcomp.recipe.config import Config
 from dcomp.recipe.recipe import Recipe, Resolved, Settings
-from dcomp.recipe.table import READING, USUAL, table
+from dcomp.recipe.table import FIELDS, READING, USUAL, table
 
-__all__ = ["READING", "USUAL", "Config", "Recipe", "Resolved", "Settings", "table"]
+__all__ = ["FIELDS", "READING", "USUAL", "Config", "Recipe", "Resolved", "Settings", "table"]

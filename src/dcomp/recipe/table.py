@@ -14,6 +14,7 @@ from dcomp import registry
 from dcomp.inference import ALGORITHMS
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.models import MODELS
+from dcomp.models.observations import EXPOSURE_RULES
 from dcomp.models.options import GAMMA, N_COMPONENTS, Option, in_words
 
 _MODEL, _COURSE = "Model and algorithm", "Course of a fit"
@@ -68,13 +69,60 @@ TAIL = (
         resumes=True,
     ),
 )
+# What tables of votes and answers and genotypes are asked for beside their format.
+FIELDS = (
+    Option(
+        "attributes",
+        "word",
+        "categories, votes: columns that say something of a row and are no question.",
+        metavar="NAMES",
+        panel="Input",
+    ),
+    Option(
+        "codes",
+        "word",
+        "categories: columns whose numbers are codes of answers, or all; the other numbers are "
+        "attributes.",
+        metavar="NAMES",
+        panel="Input",
+    ),
+    Option("id", "word", "categories, votes: column of names.", metavar="NAME", panel="Input"),
+    Option(
+        "missing",
+        "word",
+        "categories: what stands for no answer, beside an empty cell.",
+        metavar="WORDS",
+        panel="Input",
+    ),
+    Option(
+        "outcome",
+        "switch",
+        "Votes: the outcome of each call is one more voter.",
+        default=False,
+        panel="Input",
+    ),
+    Option(
+        "contested",
+        "switch",
+        "Votes: without the calls at which all voted alike.",
+        default=False,
+        panel="Input",
+    ),
+    Option(
+        "transpose",
+        "switch",
+        "Votes, categories: roll calls or questions are the documents.",
+        default=False,
+        panel="Input",
+    ),
+)
 # How a file is read: no part of a recipe, but of what a config file says.
 READING = (
     Option(
         "format",
         "word",
-        "docword, ldac, matrix-market, npz, table, text or jsonl. Told from the name and the "
-        "first lines unless given.",
+        "docword, ldac, matrix-market, npz, table, text, jsonl, voteview, votes or categories. "
+        "Told from the name and the first lines unless given; the last two must be given.",
         metavar="NAME",
         panel="Input",
     ),
@@ -101,6 +149,7 @@ READING = (
         shown="by the size of the file",
         panel="Input",
     ),
+    *FIELDS,
 )
 # Where the signature of an estimator has another default than the table: the field's own.
 _OF_FLAT: Mapping[str, Any] = {"n_components": N_COMPONENTS}
@@ -176,9 +225,10 @@ def _exposure() -> Option:
     return Option(
         "exposure",
         "prior",
-        f"{exposed}: 'total' takes each document's length as its exposure.",
-        words=("total",),
-        metavar="total",
+        f"{exposed}: 'total' takes each document's length as its exposure; 'observed' takes blocks "
+        "without counts for missing, as tables of votes, answers and genotypes do by themselves.",
+        words=EXPOSURE_RULES,
+        metavar="WORD",
         panel=_MODEL,
     )
 

@@ -51,7 +51,7 @@ class Fit:
     features: FeatureSpace
     doc_ids: tuple[str, ...] | None
     exposure: FloatArray | None  # (I, G) of the training documents, None for 1
-    exposure_rule: str | None  # "total" where that made it: it holds for new documents too
+    exposure_rule: str | None  # the word that made it: it holds for new documents too
     seed: int
     provenance: Provenance
     chains: tuple[Trace, ...] = ()  # of all chains, where there were several

@@ -71,6 +71,8 @@ def fit(
         algorithm = _with_tries(algorithm, n_tries, resume)
     max_iter = algorithm.usual_sweeps if max_iter is None else max_iter
     registry.check(model, algorithm)
+    if exposure is None and resume is None:
+        exposure = validation.usual_exposure(counts, model)
     observed = validation.resolve_observations(counts, model, exposure)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
     provenance = Provenance.from_counts(counts)

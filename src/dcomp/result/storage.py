@@ -37,6 +37,7 @@ from dcomp.io.limits import Budget
 from dcomp.io.npy import parse_npy
 from dcomp.io.strict_json import parse_json
 from dcomp.models.arrays import read_only
+from dcomp.models.observations import EXPOSURE_RULES
 from dcomp.printable import printable
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
@@ -243,7 +244,7 @@ def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:
 def _exposure(
     exposure: npt.NDArray[Any] | None, rule: str | None, state: State, features: FeatureSpace
 ) -> npt.NDArray[Any] | None:
-    if rule not in (None, "total"):
+    if rule not in (None, *EXPOSURE_RULES):
         raise ValueError(f"there is no exposure rule {rule!r}")
     if exposure is None:
         return None
