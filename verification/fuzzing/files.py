@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 import dcomp
+from dcomp.io.ancestry import read_ancestry
 from dcomp.recipe import Config, Recipe
 from fuzzing.archives import Members, edited, members_of, npy
 from fuzzing.choices import Choices
@@ -30,6 +31,7 @@ from fuzzing.guard import hold
 EXTENSIONS = {
     "docword": ".txt", "ldac": ".dat", "matrix-market": ".mtx", "npz": ".npz", "table": ".csv",
     "text": ".txt", "jsonl": ".jsonl", "categories": ".csv", "votes": ".csv", "voteview": ".csv",
+    "structure": ".str",
 }  # fmt: skip
 FRACTIONAL = ("matrix-market", "npz", "table")  # formats that take `fractional=True`
 # Of the door, in an order that kept inputs rely on.
@@ -72,6 +74,9 @@ OF_VOTES: tuple[dict[str, Any], ...] = (
     {}, {"outcome": True}, {"contested": True, "transpose": True},
     {"outcome": True, "transpose": True},
 )  # fmt: skip
+OF_GENOTYPES: tuple[dict[str, Any], ...] = (
+    {}, {"rows": 1}, {"rows": 2, "columns": "id"}, {"columns": "none", "rows": 1, "missing": "0"},
+)  # fmt: skip
 
 
 def reader(name: str, ways: tuple[dict[str, Any], ...] = ({},)) -> Callable[[bytes], None]:
@@ -93,6 +98,7 @@ def reader(name: str, ways: tuple[dict[str, Any], ...] = ({},)) -> Callable[[byt
 TOGETHER = {
     "voteview": ("x_votes.csv", "x_members.csv", "x_rollcalls.csv"),
     "votes": ("votes.csv", "rollcalls.csv"),
+    "plink": ("x.bed", "x.bim", "x.fam", "x.pop"),
 }
 BETWEEN = b"\n--8<--\n"
 
@@ -133,6 +139,13 @@ def check_counts(counts: dcomp.Counts) -> None:
     about = counts.attributes
     hold(all(len(about[name]) == counts.n_docs for name in about), "Counts: a value per document")
     hold(len(counts.fingerprint()) == 64 and bool(repr(counts)), "Counts: can be named")
+
+
+def ancestry(content: bytes) -> None:
+    """Read a .Q file."""
+    found = read_ancestry(scratch("x.2.Q", content))
+    hold(found.ndim == 2 and found.size > 0, "ancestry: a table")
+    hold(bool(((found >= 0) & (found <= 1)).all()), "ancestry: shares")
 
 
 def door(content: bytes) -> None:
@@ -283,6 +296,27 @@ SEEDS |= {
             ]
         ),
     ],
+    "plink": lambda: (
+        [
+            BETWEEN.join(
+                [
+                    b"\x6c\x1b\x01\x38\x1e",
+                    b"1 rs1 0 10 A G\n1 rs2 0 20 C T\n",
+                    b"f ann 0 0 2 -9\nf bob 0 0 1 1\nf cyd 0 0 0 1\n",
+                    *labels,
+                ]
+            )
+            for labels in ([], [b"YRI\n-\nCEU\n"])
+        ]
+        + [BETWEEN.join([b"\x6c\x1b\x00\x0b\x0e", b"1 . 0 9 A A\n" * 2, b"f a 0 0 2 -9\n" * 2])]
+    ),
+    "structure": lambda: [
+        b"a 1 120 7\na 1 124 -9\nb 2 124 9\nb 2 124 7\n",
+        b"L1 L2\na 1 120 124 7 0\nb 2 124 124 9 7\n",
+        b"L1 L2\n-1 10\na 120 7\na 124 0\nb 0 0\nb 0 9\n",
+        b"who L1 L2\na 1 2\na 1 1\n",
+    ],
+    "ancestry": lambda: [b"0.25 0.75\n1 0\n", b"1e-5 .5 0.49999\n\n0 0 1\n"],
 }
 
 CONFIGS = (

@@ -113,6 +113,9 @@ class Source:
     outcome: bool = False
     contested: bool = False
     transpose: bool = False
+    labels: Path | None = None
+    columns: str | None = None
+    rows: int | None = None
 
     @property
     def limits(self) -> Limits | None:

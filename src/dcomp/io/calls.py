@@ -19,13 +19,11 @@ from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
 from dcomp.errors import InvalidCounts, InvalidFile
 from dcomp.io.categories import read_columns
-from dcomp.io.files import plain_name
 from dcomp.io.limits import Budget
 from dcomp.io.table import delimiter_of
 
 YEA, NAY = "yea", "nay"
 OUTCOME = "OUTCOME"
-_PACKED = ("", ".xz", ".gz", ".bz2")
 # The words of a negative outcome are looked for first: "Point of Order Not Sustained".
 _LOST = re.compile(
     r"\b(?:reject\w*|fail\w*|defeat\w*|lost|negatived|not|veto sustained)\b", re.IGNORECASE
@@ -72,16 +70,6 @@ def _won(result: object) -> bool | None:
     if text in ("0", "False") or _LOST.search(text):
         return False
     return True if _WON.search(text) else None
-
-
-def beside(path: Path, old: str, new: str) -> Path | None:
-    """The file beside this one whose name has another word in place of `old`, packed or not."""
-    name = plain_name(path)
-    if old not in name:
-        return None
-    head, _, tail = name.rpartition(old)
-    found = (path.with_name(head + new + tail + suffix) for suffix in _PACKED)
-    return next((place for place in found if place.exists()), None)
 
 
 def read_about(path: Path, budget: Budget) -> list[Column]:

@@ -19,6 +19,8 @@ from dcomp.io.ldac import read_ldac
 from dcomp.io.limits import Limits
 from dcomp.io.matrix_market import read_matrix_market
 from dcomp.io.npz import read_npz
+from dcomp.io.plink import read_plink
+from dcomp.io.structure import read_structure
 from dcomp.io.table import read_table
 from dcomp.io.text import read_text
 from dcomp.io.votes import read_votes
@@ -74,6 +76,12 @@ FORMATS: dict[str, Format] = {
     "text": Format(read_text, (".txt",), "a document per line, or a folder of .txt files"),
     "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), "JSON lines with a 'text' field"),
     "categories": Format(read_categories, (), "a table of answers, one question per column"),
+    "plink": Format(read_plink, (".bed",), "PLINK's genotypes, with .bim and .fam beside"),
+    "structure": Format(
+        read_structure,
+        (".str", ".stru", ".structure"),
+        "STRUCTURE's genotypes, one or two rows each",
+    ),
     "votes": Format(read_votes, (), "a table of votes, one roll call per column"),
 }
 

@@ -9,7 +9,8 @@ import numpy as np
 from dcomp.data.categories import Column, column_name
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
-from dcomp.io.calls import Calls, beside, finished, member_names, of_votes, read_calls
+from dcomp.io.beside import renamed
+from dcomp.io.calls import Calls, finished, member_names, of_votes, read_calls
 from dcomp.io.categories import Names, names, read_columns, without_id
 from dcomp.io.files import StrPath
 from dcomp.io.limits import Budget, Limits
@@ -77,7 +78,7 @@ def read_votes(
     members = ids or _members(about, len(cells))
     blocks = {column.name: column.name for column in calls}
     numbered = {column.name.lstrip("vVrRcC_"): column.name for column in calls}
-    found = read_calls(beside(path, "votes", "rollcalls"), numbered | blocks, budget)
+    found = read_calls(renamed(path, "votes", "rollcalls"), numbered | blocks, budget)
     counts = of_votes(cells, list(blocks), members, about)
     return finished(counts, found, outcome=outcome, contested=contested, transpose=transpose)
 
@@ -87,7 +88,7 @@ def calls_beside(path: Path, limits: Limits | None = None) -> Calls:
     budget = Budget(path, limits)
     columns = read_columns(path, delimiter=delimiter_of(path), budget=budget)
     known = {c.name.lstrip("vVrRcC_"): c.name for c in columns} | {c.name: c.name for c in columns}
-    return read_calls(beside(path, "votes", "rollcalls"), known, budget)
+    return read_calls(renamed(path, "votes", "rollcalls"), known, budget)
 
 
 def _codes(column: Column) -> dict[str, int] | None:

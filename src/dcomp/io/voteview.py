@@ -13,7 +13,8 @@ import numpy as np
 
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
-from dcomp.io.calls import Calls, beside, finished, member_names, of_votes, read_about, read_calls
+from dcomp.io.beside import renamed
+from dcomp.io.calls import Calls, finished, member_names, of_votes, read_about, read_calls
 from dcomp.io.files import OF_NAME, StrPath
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import is_whole
@@ -65,7 +66,7 @@ def read_voteview(
     )
     cells = np.full((n_members, n_calls), -1, np.int8)
     cells[np.frombuffer(votes.who, np.int32), np.frombuffer(votes.call, np.int32)] = votes.cast
-    found = read_calls(beside(path, "votes", "rollcalls"), _by_number(calls), budget)
+    found = read_calls(renamed(path, "votes", "rollcalls"), _by_number(calls), budget)
     counts = of_votes(cells, list(calls.values()), names, about)
     return finished(counts, found, outcome=outcome, contested=contested, transpose=transpose)
 
@@ -74,7 +75,7 @@ def calls_beside(path: Path, limits: Limits | None = None) -> Calls:
     """What the file of roll calls beside Voteview's votes says."""
     budget = Budget(path, limits)
     calls = _read(path, budget).blocks()
-    return read_calls(beside(path, "votes", "rollcalls"), _by_number(calls), budget)
+    return read_calls(renamed(path, "votes", "rollcalls"), _by_number(calls), budget)
 
 
 Call = tuple[str, str, str]  # congress, chamber, number
@@ -159,7 +160,7 @@ def _members(
     path: Path, numbers: list[str], budget: Budget
 ) -> tuple[list[str], dict[str, list[Any]]]:
     """The names of members and what is known of them, in the order of their numbers."""
-    place = beside(path, "votes", "members")
+    place = renamed(path, "votes", "members")
     if place is None:
         return numbers, {"icpsr": numbers}
     columns = {column.name: column.as_attribute() for column in read_about(place, budget)}

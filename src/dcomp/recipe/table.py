@@ -90,7 +90,7 @@ FIELDS = (
     Option(
         "missing",
         "word",
-        "categories: what stands for no answer, beside an empty cell.",
+        "categories, structure: what stands for no answer or no allele.",
         metavar="WORDS",
         panel="Input",
     ),
@@ -115,14 +115,32 @@ FIELDS = (
         default=False,
         panel="Input",
     ),
+    Option("labels", "file", "plink: a population per line; x.pop beside it.", panel="Input"),
+    Option(
+        "columns",
+        "word",
+        "structure: what stands in front of the genotypes, such as id,population, or none.",
+        metavar="NAMES",
+        shown="told from the rows",
+        panel="Input",
+    ),
+    Option(
+        "rows",
+        "whole",
+        "structure: rows of each individual, 1 or 2.",
+        least=1,
+        shown="told from the names",
+        panel="Input",
+    ),
 )
 # How a file is read: no part of a recipe, but of what a config file says.
 READING = (
     Option(
         "format",
         "word",
-        "docword, ldac, matrix-market, npz, table, text, jsonl, voteview, votes or categories. "
-        "Told from the name and the first lines unless given; the last two must be given.",
+        "docword, ldac, matrix-market, npz, table, text, jsonl, voteview, plink, structure, "
+        "votes or categories. Told from the name and the first lines unless given; the last two "
+        "must be given.",
         metavar="NAME",
         panel="Input",
     ),
