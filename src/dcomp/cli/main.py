@@ -22,12 +22,13 @@ from dcomp.cli.fit import fit
 from dcomp.cli.flags import Panels
 from dcomp.cli.models import models
 from dcomp.cli.select import select
+from dcomp.cli.show_fit import show
 from dcomp.cli.transform import transform
 from dcomp.cli.wording import in_shell_words, speak_for
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, transform, evaluate, diagnose, select, models):
+for command in (demo, fit, transform, evaluate, diagnose, show, select, models):
     app.command(cls=Panels)(command)
 
 

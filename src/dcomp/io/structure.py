@@ -240,8 +240,8 @@ def _checked(
         line = table.lines[layout.rows * i + (a if layout.rows == 2 else 0)]
         raise InvalidFile(
             f"{table.path}:{line}: alleles must be whole numbers; found "
-            f"{values[alleles[i, s, a]]!r} at {layout.loci[s]!r}, behind {len(layout.front)} columns "
-            f"({', '.join(layout.front) or 'none'}): {_ASK}"
+            f"{values[alleles[i, s, a]]!r} at {layout.loci[s]!r}, behind {len(layout.front)} "
+            f"columns ({', '.join(layout.front) or 'none'}): {_ASK}"
         )
     return out
 

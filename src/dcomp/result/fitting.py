@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcomp import registry, validation
-from dcomp.data import Counts, as_counts
+from dcomp.data import Attributes, Counts, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Rule, Run, run
@@ -117,6 +117,7 @@ def fit(
         traces if n_chains > 1 else (),
         kept,
         endings,
+        Attributes(counts.n_docs) if resume is None else resume.attributes,
     )
 
 

@@ -39,6 +39,34 @@ def test_a_config_file_keeps_how_a_table_was_read(run, survey):
     assert json.loads(done.out)["documents"] == 3
 
 
+def test_components_by_attribute(run, survey):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    done = run("show", "s.dcomp", survey, *READ, "--by", "PARTY")
+    assert "mean shares by PARTY; documents: D 15, R 15" in done.out
+    record = json.loads(run("show", "s.dcomp", survey, *READ, "--by", "party", "--json").out)
+    of = {group["name"]: group["shares"] for group in record["groups"]}
+    assert abs(of["D"][0] - of["R"][0]) > 0.5  # q1 and q2 are the parties' own
+    assert sum(of["D"]) == pytest.approx(1)
+    ages = json.loads(run("show", "s.dcomp", survey, *READ, "--by", "age", "--json").out)["groups"]
+    assert ages[0]["name"] == "20 to 27.25"
+    assert sum(group["documents"] for group in ages) == 30
+    assert run("show", "s.dcomp").out.startswith("Fit(DM, K = 2")
+
+
+def test_attributes_are_kept_where_asked(run, survey):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    done = run("show", "s.dcomp", "--by", "party")
+    assert done.code == 2
+    assert "the fit has kept none: give the documents" in done.err
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q", "--force", "--keep-attributes")
+    kept = run("show", "s.dcomp", "--by", "party").out
+    assert kept == run("show", "s.dcomp", survey, *READ, "--by", "party").out
+    done = run("show", "s.dcomp", "--by", "sex")
+    assert done.code == 2
+    assert "found 'sex', and there are 'party', 'age'" in done.err
+    assert "has no effect without --by" in run("show", "s.dcomp", survey, *READ).err
+
+
 def test_an_option_of_another_format_is_refused(run, survey):
     done = run("fit", survey, "--format", "table", "--outcome")
     assert done.code == 2
