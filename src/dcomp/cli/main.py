@@ -21,6 +21,7 @@ from dcomp.cli.evaluate import evaluate
 from dcomp.cli.fit import fit
 from dcomp.cli.flags import Panels
 from dcomp.cli.models import models
+from dcomp.cli.rollcall import rollcall
 from dcomp.cli.select import select
 from dcomp.cli.show_fit import show
 from dcomp.cli.transform import transform
@@ -28,7 +29,7 @@ from dcomp.cli.wording import in_shell_words, speak_for
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, transform, evaluate, diagnose, show, select, models):
+for command in (demo, fit, transform, evaluate, diagnose, show, select, rollcall, models):
     app.command(cls=Panels)(command)
 
 

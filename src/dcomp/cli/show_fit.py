@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dcomp.models.arrays import FloatArray
     from dcomp.result import Fit
 
+FEW = 4  # groups that are columns of the table of components
 MaybeInput = Annotated[
     Path | None,
     typer.Argument(
@@ -112,9 +113,13 @@ def _print(fitted: Fit, found: ByLabel | None, by: str | None, top: int) -> None
     more = {}
     if found is not None:
         sizes = ", ".join(f"{n} {s:,}" for n, s in zip(found.names, found.sizes, strict=True))
-        out.print(f"mean shares by {by}; documents: {sizes}")
-        for name, row in zip(found.names, found.mean, strict=True):
-            more[name] = [f"{100 * value:.0f} %" for value in row]
+        few = f"; documents: {sizes}" if len(found.names) <= FEW else ""
+        out.print(f"mean shares by {by}{few}")
+        if len(found.names) > FEW:  # columns beside each other would leave no room for features
+            out.print(str(found), soft_wrap=True)
+        else:
+            for name, row in zip(found.names, found.mean, strict=True):
+                more[name] = [f"{100 * value:.0f} %" for value in row]
     if has_tree(fitted) and found is None:
         print_tree(out, fitted, top)
     else:
