@@ -121,10 +121,12 @@ def _packed(path: Path, n_people: int, n_snps: int, budget: Budget) -> NDArray[n
         while len(content) <= size and (part := stream.read(min(1 << 20, size + 1 - len(content)))):
             content += part
     if len(content) != size:
-        more = "more" if len(content) > size else f"{len(content) + 3:,}"
+        is_plain = path.suffix.lower() == ".bed"  # of a packed one what is left is not unpacked
+        whole = f"{path.stat().st_size:,}" if is_plain else "more"
+        found = whole if len(content) > size else f"{len(content) + 3:,}"
         raise InvalidFile(
             f"{path}: {n_people:,} people in the .fam file and {n_snps:,} SNPs in the .bim file "
-            f"make {size + 3:,} bytes; found {more}"
+            f"make {size + 3:,} bytes; found {found}"
         )
     budget.trust(_VOUCHES * size)
     table = np.frombuffer(bytes(content), np.uint8).reshape(rows, -1)

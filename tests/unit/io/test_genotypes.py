@@ -99,7 +99,7 @@ def test_names_that_repeat_are_told_apart(folder):
             lambda f: (f / "x.bed").write_bytes(bed(CODES)[:-1]),
             r"5 people .* 3 SNPs .* make 9 bytes; found 8",
         ),
-        (lambda f: (f / "x.bed").write_bytes(bed(CODES) + b"x"), "make 9 bytes; found more"),
+        (lambda f: (f / "x.bed").write_bytes(bed(CODES) + b"x"), "make 9 bytes; found 10"),
         (lambda f: (f / "x.bed").write_bytes(b"chr1\t0\t10\n"), "begins with .* found 63 68 72"),
         (lambda f: (f / "x.bed").write_bytes(b""), "found nothing"),
         (lambda f: (f / "x.fam").write_text("a b c\n"), r"x\.fam:1: expected 6 fields \(family"),
