@@ -51,10 +51,11 @@ def show(
     quiet: Quiet = False,
     **typed: Any,
 ) -> None:
-    """Show a fit: how it ended, and its components with their top features.
+    """Show a fit and its components.
 
-    With --by, each component has a column per value of an attribute: the mean share of the
-    component among its documents. Numbers of many values are cut into four groups.
+    How it ended, and each component with its top features. With --by the mean share of each
+    component is shown for every value of an attribute of documents. Numbers of many values are
+    cut into four groups.
 
     \b
     Example:
