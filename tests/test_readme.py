@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.field_files import FILES, SMALL
 
 import dcomp
 from dcomp import registry
@@ -41,14 +42,26 @@ def documents():
 def test_python_blocks_run(page, documents, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dcomp.data, "docstrings", lambda: documents)  # it takes longer than a fit
+    FILES.get(page.name, lambda folder: None)(tmp_path)
+    run_blocks(page)
+    if page.name in ANNOUNCED:
+        ANNOUNCED[page.name](capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name in SMALL], ids=lambda page: page.name)
+def test_pages_of_fields_run_on_small_files(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    SMALL[page.name](tmp_path)
+    run_blocks(page)
+
+
+def run_blocks(page):
     namespace = {"__name__": "__main__"}
     found = list(blocks(page, "python"))
     assert found
     for line, code in found:
         # Empty lines in front make a traceback show the page's own line numbers.
         exec(compile("\n" * line + code, str(page), "exec"), namespace)
-    if page.name in ANNOUNCED:
-        ANNOUNCED[page.name](capsys.readouterr().out)
 
 
 def first_fit(printed):

@@ -27,7 +27,7 @@ from dcomp.result import Fit, fit, load, save
 from dcomp.result.provenance import package_version
 
 if TYPE_CHECKING:
-    from dcomp import datasets, evaluate
+    from dcomp import datasets, evaluate, use
     from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, StructuredDCA, TreeDCA
 
 __version__ = package_version()
@@ -65,11 +65,12 @@ __all__ = [
     "models",
     "read",
     "save",
+    "use",
 ]
 
 
 _ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "StructuredDCA", "TreeDCA")
-_ROOMS = ("datasets", "evaluate")
+_ROOMS = ("datasets", "evaluate", "use")
 
 
 def __getattr__(name: str) -> Any:

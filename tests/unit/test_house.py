@@ -80,6 +80,7 @@ def test_examples_in_docstrings_run(name, tmp_path, monkeypatch):
 
 def public() -> list[object]:
     rooms = (dcomp, dcomp.data, dcomp.datasets, dcomp.evaluate, dcomp.models, dcomp.inference)
+    rooms += (dcomp.use,)
     return [getattr(room, name) for room in rooms for name in room.__all__]
 
 

@@ -30,7 +30,8 @@ FLOORS = (
     ("validation",),
     ("predict", "recipe"),
     ("result",),
-    ("evaluate", "use"),
+    ("evaluate",),
+    ("use",),
     ("plot",),
     ("report",),
     ("estimators",),
@@ -149,6 +150,7 @@ def test_the_page_shows_the_same_order():
 
 SLOW = [
     "dcomp.evaluate",
+    "dcomp.use",
     "dcomp.estimators",
     "dcomp.cli",
     "sklearn",

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 import dcomp
+from dcomp.io.ancestry import read_ancestry
 from dcomp.recipe import Config, Recipe
 from fuzzing.archives import Members, edited, members_of, npy
 from fuzzing.choices import Choices
@@ -30,6 +31,7 @@ from fuzzing.guard import hold
 EXTENSIONS = {
     "docword": ".txt", "ldac": ".dat", "matrix-market": ".mtx", "npz": ".npz", "table": ".csv",
     "text": ".txt", "jsonl": ".jsonl", "text-table": ".csv", "parquet": ".parquet",
+    "categories": ".csv", "votes": ".csv", "voteview": ".csv", "structure": ".str",
 }  # fmt: skip
 FRACTIONAL = ("matrix-market", "npz", "table")  # formats that take `fractional=True`
 # Of the door, in an order that kept inputs rely on.
@@ -64,12 +66,25 @@ def scratch(name: str, content: bytes) -> Path:
     return path
 
 
-def reader(name: str) -> Callable[[bytes], None]:
-    """Reads a file of one format. Where counts may be fractional, the content itself says whether
-    they are taken so: one input is one reading, and a kept one is the same reading again."""
+# Ways to read a table, of which the content says one.
+OF_ANSWERS: tuple[dict[str, Any], ...] = (
+    {}, {"codes": "all"}, {"id": "who"}, {"codes": True, "transpose": True, "missing": "-,no"},
+)  # fmt: skip
+OF_VOTES: tuple[dict[str, Any], ...] = (
+    {}, {"outcome": True}, {"contested": True, "transpose": True},
+    {"outcome": True, "transpose": True},
+)  # fmt: skip
+OF_GENOTYPES: tuple[dict[str, Any], ...] = (
+    {}, {"rows": 1}, {"rows": 2, "columns": "id"}, {"columns": "none", "rows": 1, "missing": "0"},
+)  # fmt: skip
+
+
+def reader(name: str, ways: tuple[dict[str, Any], ...] = ({},)) -> Callable[[bytes], None]:
+    """Reads a file of one format. Where there are several ways, or counts may be fractional, the
+    content itself says which it is: one input is one reading, and a kept one is the same again."""
 
     def check(content: bytes) -> None:
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = dict(ways[zlib.crc32(content) % len(ways)])
         if name in FRACTIONAL:
             options["fractional"] = bool(zlib.crc32(content) & 1)
         path = scratch("file" + EXTENSIONS[name], content)
@@ -103,6 +118,32 @@ def texts(name: str) -> Callable[[bytes], None]:
     return check
 
 
+# Files that lie beside each other, by the format of the first; the fuzzer's bytes hold one after
+# the other, with these bytes between.
+TOGETHER = {
+    "voteview": ("x_votes.csv", "x_members.csv", "x_rollcalls.csv"),
+    "votes": ("votes.csv", "rollcalls.csv"),
+    "plink": ("x.bed", "x.bim", "x.fam", "x.pop"),
+}
+BETWEEN = b"\n--8<--\n"
+
+
+def together(name: str, options: tuple[dict[str, Any], ...] = ({},)) -> Callable[[bytes], None]:
+    """Reads the first of some files that lie beside each other; the content itself says with which
+    of the options. A file that the content does not have is not there."""
+
+    def check(content: bytes) -> None:
+        parts = content.split(BETWEEN, len(TOGETHER[name]) - 1)
+        for place, file in enumerate(TOGETHER[name]):
+            (folder() / file).unlink(missing_ok=True)
+            if place < len(parts):
+                scratch(file, parts[place])
+        how = options[zlib.crc32(content) % len(options)]
+        check_counts(dcomp.read(folder() / TOGETHER[name][0], format=name, **how))
+
+    return check
+
+
 def check_counts(counts: dcomp.Counts) -> None:
     """What every kernel takes for granted."""
     indptr, indices, data = counts.indptr, counts.indices, counts.data
@@ -120,7 +161,16 @@ def check_counts(counts: dcomp.Counts) -> None:
     names, ids = counts.features.names, counts.doc_ids
     hold(names is None or len(names) == counts.n_features, "Counts: a name per feature")
     hold(ids is None or len(ids) == counts.n_docs, "Counts: an id per document")
+    about = counts.attributes
+    hold(all(len(about[name]) == counts.n_docs for name in about), "Counts: a value per document")
     hold(len(counts.fingerprint()) == 64 and bool(repr(counts)), "Counts: can be named")
+
+
+def ancestry(content: bytes) -> None:
+    """Read a .Q file."""
+    found = read_ancestry(scratch("x.2.Q", content))
+    hold(found.ndim == 2 and found.size > 0, "ancestry: a table")
+    hold(bool(((found >= 0) & (found <= 1)).all()), "ancestry: shares")
 
 
 def door(content: bytes) -> None:
@@ -248,6 +298,50 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {
         b'{"id": "d1", "text": "Cat and dog."}\n{"id": 2, "text": "dog"}\n',
         b'{"text": "caf\\u00e9 cat"}\n\n{"text": "", "more": [1, {"x": null}]}\n',
     ],
+}
+_VOTES = b"congress,chamber,rollnumber,icpsr,cast_code\n"
+SEEDS |= {
+    "categories": lambda: [
+        b"who,honest,knows,age\nAnn,well,badly,40\nBob,,well,50.5\n",
+        b"a,b\n1,2\n2.0,\n",
+        b'q1,q2\n"yes, well",no\nno,no\n',
+    ],
+    "votes": lambda: [
+        b"name,party,state,v1,v2\nAnn,D,HI,Y,N\nBob,R,AL,-,yea\n",
+        BETWEEN.join([b"id,1,2\na,1,0\nb,9,1\n", b"number,question,passed\n1,On it,1\n2,,0\n"]),
+    ],
+    "voteview": lambda: [
+        _VOTES + b"108,Senate,1,7,1\n108,Senate,1,8,6\n108,Senate,2,7,9\n",
+        BETWEEN.join(
+            [
+                _VOTES + b"108,Senate,1,7,1\n108,Senate,1,8,6\n109,House,1,7,3\n",
+                b'icpsr,state_abbrev,party_code,bioname,nominate_dim1\n7,AL,200,"A, B",0.5\n'
+                b"8,HI,100,C,\n",
+                b"rollnumber,vote_result,vote_desc\n1,Bill Passed,To pass\n",
+            ]
+        ),
+    ],
+    "plink": lambda: (
+        [
+            BETWEEN.join(
+                [
+                    b"\x6c\x1b\x01\x38\x1e",
+                    b"1 rs1 0 10 A G\n1 rs2 0 20 C T\n",
+                    b"f ann 0 0 2 -9\nf bob 0 0 1 1\nf cyd 0 0 0 1\n",
+                    *labels,
+                ]
+            )
+            for labels in ([], [b"YRI\n-\nCEU\n"])
+        ]
+        + [BETWEEN.join([b"\x6c\x1b\x00\x0b\x0e", b"1 . 0 9 A A\n" * 2, b"f a 0 0 2 -9\n" * 2])]
+    ),
+    "structure": lambda: [
+        b"a 1 120 7\na 1 124 -9\nb 2 124 9\nb 2 124 7\n",
+        b"L1 L2\na 1 120 124 7 0\nb 2 124 124 9 7\n",
+        b"L1 L2\n-1 10\na 120 7\na 124 0\nb 0 0\nb 0 9\n",
+        b"who L1 L2\na 1 2\na 1 1\n",
+    ],
+    "ancestry": lambda: [b"0.25 0.75\n1 0\n", b"1e-5 .5 0.49999\n\n0 0 1\n"],
 }
 
 _RECORD = b'{"title": "Cats", "body": "From: x\\n\\n> In 1984\\nnaive caf\\u00e9", "stars": 1}\n'

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from dcomp.result.storage import MANIFEST
 from fuzzing.archives import HEADERS, Members, npy
+from fuzzing.files import BETWEEN
 from fuzzing.fits import BASES, base, seal
 
 DEEP = 200_000
@@ -52,6 +53,24 @@ def table() -> Known:
     yield "a zero byte", b"doc,word,count\na,\x00,1\n"
     yield "a number of 5,000 digits", b"doc,word,count\na,b," + b"9" * 5000
     yield "20,000 columns", b"doc" + b",x" * 20_000 + b"\n"
+
+
+def plink() -> Known:
+    few = b"1 rs1 0 10 A G\n", b"f ann 0 0 2 -9\n"
+    yield "no people", BETWEEN.join([b"\x6c\x1b\x01\x00", few[0], b"\n"])
+    yield "genotypes that are not there", BETWEEN.join([b"\x6c\x1b\x01", *few])
+    yield (
+        "people that no file of this size has",
+        BETWEEN.join([b"\x6c\x1b\x01", few[0] * 3000, few[1] * 3000]),
+    )
+    yield "one name for all", BETWEEN.join([b"\x6c\x1b\x01" + b"\0" * 9, few[0] * 9, few[1] * 3])
+
+
+def structure() -> Known:
+    yield "an allele of 5,000 digits", b"a " + b"9" * 5000 + b"\na 1\n"
+    yield "alleles far apart", b"a 1 1\na 1 2\nb 999999999 2\nb -999999999 3\n"
+    yield "one long line", b"a " + b"1 " * 100_000 + b"\na 1\n"
+    yield "20,000 loci of nothing", b"a" + b" -9" * 20_000 + b"\na" + b" -9" * 20_000 + b"\n"
 
 
 def jsonl() -> Known:
@@ -223,4 +242,5 @@ def door() -> Known:
 KNOWN: dict[str, Callable[[], Known]] = {
     "docword": docword, "ldac": ldac, "matrix-market": matrix_market, "table": table,
     "jsonl": jsonl, "config": config, "npz": npz, "fit": fit, "door": door,
+    "plink": plink, "structure": structure,
 }  # fmt: skip

@@ -13,6 +13,7 @@ from dcomp.cli.flags import with_options
 from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
 from dcomp.cli.resume import resume_command
 from dcomp.cli.source import STDIN
+from dcomp.errors import InvalidParameter
 from dcomp.recipe import READING, table
 
 if TYPE_CHECKING:
@@ -51,6 +52,13 @@ SaveConfig = Annotated[
         help="Write the options of this fit to a file that --config takes.",
     ),
 ]
+KeepAttributes = Annotated[
+    bool,
+    typer.Option(
+        "--keep-attributes",
+        help="Save what INPUT says of its documents with the fit, for dcomp show --by.",
+    ),
+]
 
 
 @with_options((*table().values(), *READING))
@@ -61,6 +69,7 @@ def fit(
     resume: Resume = None,
     config: ConfigFile = None,
     save_config: SaveConfig = None,
+    keep_attributes: KeepAttributes = False,
     jobs: Jobs = None,
     top: Annotated[int, typer.Option(min=1, help="Top features to show.")] = 10,
     as_json: Json = False,
@@ -98,6 +107,8 @@ def fit(
         check_output(save_config, force=force, inputs=(input,))
         order.save(save_config)
     fitted, counts = run_fit(order, jobs, show=not quiet)
+    if keep_attributes:
+        fitted = _keeping(fitted, counts)
     from dcomp.result import save
 
     save(fitted, target, overwrite=True)  # which was checked before the work
@@ -113,6 +124,12 @@ def fit(
         say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
         say(f"to go on: {resume_command(context, target, order.to_repeat())}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _keeping(fitted: Fit, counts: Counts) -> Fit:
+    if not counts.attributes:
+        raise InvalidParameter("keep_attributes= needs an input that says something of documents")
+    return fitted.with_attributes(counts)
 
 
 def was_interrupted(fitted: Fit, n_chains: int, max_iter: int) -> bool:

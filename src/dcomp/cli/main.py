@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from dcomp.cli.admixture import admixture
 from dcomp.cli.common import INTERRUPTED, say
 from dcomp.cli.demo import demo
 from dcomp.cli.diagnose import diagnose
@@ -21,13 +22,16 @@ from dcomp.cli.evaluate import evaluate
 from dcomp.cli.fit import fit
 from dcomp.cli.flags import Panels
 from dcomp.cli.models import models
+from dcomp.cli.rollcall import rollcall
 from dcomp.cli.select import select
+from dcomp.cli.show_fit import show
 from dcomp.cli.transform import transform
 from dcomp.cli.wording import in_shell_words, speak_for
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, transform, evaluate, diagnose, select, models):
+_OF_FITS = (demo, fit, transform, evaluate, diagnose, show, select)
+for command in (*_OF_FITS, rollcall, admixture, models):
     app.command(cls=Panels)(command)
 
 

@@ -25,7 +25,7 @@ Exposure = Annotated[
     str | None,
     typer.Option(
         "--exposure",
-        metavar="total",
+        metavar="WORD",
         help=table()["exposure"].help,  # as dcomp fit says it,
     ),
 ]

@@ -56,6 +56,10 @@ class Counts:
     What else is known of documents (a party, a year) is in `attributes`, by name, and goes along
     with them; see `with_attributes`.
 
+    In tables of votes, answers and genotypes a block without counts was not observed: the member
+    was absent, the answer not given. They are made with `empty_is_missing`, from which models of
+    lengths (GP, CGP) take that such a block has no exposure. The others need not be told.
+
     >>> counts = Counts.from_matrix([[2, 0, 1], [0, 0, 3]], feature_names=["a", "b", "c"])
     >>> counts.doc_totals.tolist(), counts.feature_totals.tolist()
     ([3, 3], [2, 0, 4])
@@ -71,6 +75,7 @@ class Counts:
     attributes: Attributes = field(default_factory=Attributes)  # what else is known of documents
     text: TextOptions | None = None  # how its words were found, where they are of text
     vocabulary: Vocabulary | None = None  # which words were kept then, and why others were not
+    empty_is_missing: bool = False  # whether a block without counts was not observed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -486,9 +491,9 @@ found -1 at document 'd17', feature 'the'
         matrix: Any = self.to_scipy()[chosen]
         order = None if self.sequences is None else self.sequences.rows(chosen)
         about = self.attributes.rows(chosen)
-        rows = (matrix.indptr, matrix.indices, matrix.data)
-        words = (self.text, self.vocabulary)
-        return Counts(*rows, self.features, ids, order, (0,), about, *words)
+        rows: Any = {name: getattr(matrix, name) for name in ("indptr", "indices", "data")}
+        known: Any = {"doc_ids": ids, "sequences": order, "attributes": about}
+        return replace(self, **rows, **known, firsts=(0,))
 
     def in_parts(self, n: int) -> Counts:
         """Give the same counts, cut into `n` parts of about as many entries each.
@@ -563,9 +568,8 @@ found -1 at document 'd17', feature 'the'
         matrix = compressed(parts, (self.n_docs, max(features.n_features, 1)))
         matrix.sort_indices()
         order = None if self.sequences is None else self.sequences.moved(position)
-        rows = (matrix.indptr, matrix.indices, matrix.data)
-        about, words = (self.firsts, self.attributes), (self.text, self.vocabulary)
-        return Counts(*rows, features, self.doc_ids, order, *about, *words)
+        rows: Any = {name: getattr(matrix, name) for name in ("indptr", "indices", "data")}
+        return replace(self, **rows, features=features, sequences=order)
 
     def with_features(self, features: FeatureSpace | Iterable[object]) -> Counts:
         """Give the same counts with another feature space, or with other names of the features.
@@ -693,7 +697,8 @@ found -1 at document 'd17', feature 'the'
         # A restored array is writeable again unless the constructor freezes it.
         parts = (self.indptr, self.indices, self.data)
         about = (self.doc_ids, self.sequences, self.firsts, self.attributes)
-        return Counts, (*parts, self.features, *about, self.text, self.vocabulary)
+        words = (self.text, self.vocabulary, self.empty_is_missing)
+        return Counts, (*parts, self.features, *about, *words)
 
     @property
     def in_words(self) -> str:

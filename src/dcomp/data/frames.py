@@ -80,12 +80,22 @@ def _wide_pandas(frame: Any) -> WideFrame:
     else:
         values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     named = not _is_default_index(frame.columns)
-    identified = not _is_default_index(frame.index)
     return WideFrame(
         values,
         [str(name) for name in frame.columns] if named else None,
-        [str(name) for name in frame.index] if identified else None,
+        document_names(frame),
     )
+
+
+def document_names(frame: Any) -> list[str] | None:
+    """The index of a pandas frame, unless it is the default; a polars frame has none.
+
+    >>> document_names(3) is None
+    True
+    """
+    if not _is_from("pandas", frame) or _is_default_index(frame.index):
+        return None
+    return [str(name) for name in frame.index]
 
 
 def _is_default_index(index: Any) -> bool:
@@ -112,5 +122,6 @@ def _wide_polars(frame: Any) -> WideFrame:
 
 def _refuse_column(name: str, dtype: str, remedy: str) -> None:
     raise InvalidCounts(
-        f"every column of a wide frame must hold counts; column {name!r} holds {dtype}: {remedy}"
+        f"every column of a wide frame must hold counts; column {name!r} holds {dtype}: {remedy}; "
+        "answers and votes are taken by as_counts(frame, categories=True)"
     )

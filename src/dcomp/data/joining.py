@@ -38,7 +38,8 @@ def joined(parts: Mapping[str, Counts], **known: Any) -> Counts:
         data[place] = table.data
     order = _sequences(tables, first)
     about = _attributes(tables)
-    known = {"doc_ids": ids, "attributes": about} | known
+    missing = all(table.empty_is_missing for table in tables)
+    known = {"doc_ids": ids, "attributes": about, "empty_is_missing": missing} | known
     return Counts(indptr, indices, data, features, sequences=order, **known)
 
 

@@ -81,6 +81,7 @@ def _with_data(counts: Counts, data: NDArray[Any]) -> Counts:
         counts.doc_ids,
         firsts=counts.firsts,
         attributes=counts.attributes,
+        empty_is_missing=counts.empty_is_missing,
     )
 
 

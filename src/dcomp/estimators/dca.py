@@ -53,7 +53,9 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     loadings : treatment of Θ by mean field and laplace ("mean", "map", "vb") or map ("mean",
         "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
-    exposure : GP and CGP: None, "total", or an array (I,) or (I, blocks); 0 = not observed.
+    exposure : GP and CGP: None, "total", "observed" (1 where a block has counts, else 0), or an
+        array (I,) or (I, blocks); 0 = not observed. Counts of votes, categories and genotypes are
+        "observed" unless told otherwise.
     fractional : whether counts need not be whole (dosages, corrected counts, tf-idf); not for the
         samplers. X may also be Counts that were made so, whatever this says.
     max_iter, tol : sweeps at most (2000, of a sampler 200); mean field, map and ml stop when less

@@ -1,6 +1,7 @@
 """How good a fit is."""
 
 from dcomp.evaluate.align import Alignment, ChainAlignment, align, align_chains
+from dcomp.evaluate.by_label import ByLabel, by_label
 from dcomp.evaluate.coherence import Coherence, coherence, exclusivity
 from dcomp.evaluate.diagnostics import Diagnostics, diagnostics
 from dcomp.evaluate.evidence import Evidence, evidence
@@ -19,6 +20,7 @@ from dcomp.evaluate.stability import EdgeFound, EdgeStability, NodeFound, edge_s
 
 __all__ = [
     "Alignment",
+    "ByLabel",
     "Candidate",
     "ChainAlignment",
     "Coherence",
@@ -41,6 +43,7 @@ __all__ = [
     "Statistic",
     "align",
     "align_chains",
+    "by_label",
     "coherence",
     "completion",
     "diagnostics",

@@ -134,6 +134,8 @@ def evidence(
         )
     seed = validation.resolve_seed(random_state)
     workers = resolve_executor(n_jobs, executor)
+    if exposure is None:
+        exposure = validation.usual_exposure(counts, chosen)
     observed = Observations.build(counts, exposure)
     require_whole(counts, "evidence", "completion takes fractional counts")
     require_room(observed, "evidence", instead="completion takes counts of any size")

@@ -6,7 +6,8 @@
 | memory | 64 MB, or 10 times the file | an entry of 6 bytes takes 48 while it is sorted, a word of 5 bytes 24 |
 | depth | 64 | our own JSON is 6 deep |
 
-A compressed file vouches for what it holds, but at most for 8 times its own size. What a reader is
+A compressed file vouches for what it holds, but at most for 8 times its own size, and so does a
+.bed file, which has four genotypes in a byte. What a reader is
 about to build is charged to a `Budget` before it is built, so that memory and time stay in
 proportion to the file.
 """  # noqa: E501 a table

@@ -12,6 +12,7 @@ from typing import Any
 from dcomp.data.counts import Counts, options_of
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.io.categories import read_categories
 from dcomp.io.docword import read_docword
 from dcomp.io.files import StrPath, metered, opened, plain_name
 from dcomp.io.jsonl import read_jsonl
@@ -20,10 +21,14 @@ from dcomp.io.limits import Limits
 from dcomp.io.matrix_market import read_matrix_market
 from dcomp.io.npz import read_npz
 from dcomp.io.parquet import read_parquet
+from dcomp.io.plink import read_plink
 from dcomp.io.stdin import STDIN, kept_stdin
+from dcomp.io.structure import read_structure
 from dcomp.io.table import read_table
 from dcomp.io.text import read_text
 from dcomp.io.text_table import has_columns, read_text_table
+from dcomp.io.votes import read_votes
+from dcomp.io.voteview import BEGINS, read_voteview
 from dcomp.printable import printable
 
 
@@ -72,6 +77,9 @@ FORMATS: dict[str, Format] = {
     ),
     "matrix-market": Format(read_matrix_market, (".mtx",), "Matrix Market"),
     "npz": Format(read_npz, (".npz",), "scipy.sparse.save_npz"),
+    "voteview": Format(
+        read_voteview, (".csv",), "Voteview's votes, with members and roll calls beside", BEGINS
+    ),
     "table": Format(read_table, (".csv", ".tsv"), "long or wide table with a header"),
     "text-table": Format(
         read_text_table, (), "table with a column of text; taken where text= names one", words=_ALL
@@ -83,6 +91,14 @@ FORMATS: dict[str, Format] = {
     "jsonl": Format(
         read_jsonl, (".jsonl", ".ndjson"), "JSON lines with a 'text' field", words=_ALL
     ),
+    "categories": Format(read_categories, (), "a table of answers, one question per column"),
+    "plink": Format(read_plink, (".bed",), "PLINK's genotypes, with .bim and .fam beside"),
+    "structure": Format(
+        read_structure,
+        (".str", ".stru", ".structure"),
+        "STRUCTURE's genotypes, one or two rows each",
+    ),
+    "votes": Format(read_votes, (), "a table of votes, one roll call per column"),
 }
 
 
@@ -194,7 +210,7 @@ def guess_format(path: Path) -> str:
     >>> guess_format(Path("strange.xyz"))
     Traceback (most recent call last):
     dcomp.errors.InvalidFile: strange.xyz: cannot tell the format from the extension '.xyz'; \
-give format= one of docword, ldac, matrix-market, npz, table, text-table, parquet, text, jsonl
+give format= one of docword, ldac, …
     """
     if path.is_dir():
         return "text"

@@ -27,7 +27,7 @@ from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened, plain_name
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import ENTRY
 
-_Rows = Generator[tuple[int, list[str]], None, None]
+Rows = Generator[tuple[int, list[str]], None, None]
 _BATCH = 4096  # fields that are made numbers at a time
 _FIELD = 110  # bytes that a field may take beside its letters
 
@@ -54,7 +54,7 @@ def read_table(
     if layout not in (None, "long", "wide"):
         raise InvalidParameter(f"layout must be 'long' or 'wide'; found {layout!r}")
     budget = Budget(path, limits)
-    with contextlib.closing(rows_of_table(path, delimiter_of(path, delimiter), budget)) as rows:
+    with contextlib.closing(table_rows(path, delimiter_of(path, delimiter), budget)) as rows:
         _, header = next(rows, (1, []))
         if len(header) < 2:
             raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
@@ -64,10 +64,10 @@ def read_table(
         return read_layout(path, header, rows, _Cells(path, fractional, budget))
 
 
-def delimiter_of(path: Path, given: str | None) -> str:
+def delimiter_of(path: Path, given: str | None = None) -> str:
     """What stands between fields: as told, or by the name of the file.
 
-    >>> delimiter_of(Path("a.tsv.gz"), None), delimiter_of(Path("a.csv"), None)
+    >>> delimiter_of(Path("a.tsv.gz")), delimiter_of(Path("a.csv"))
     ('\\t', ',')
     """
     if given is None:
@@ -77,7 +77,7 @@ def delimiter_of(path: Path, given: str | None) -> str:
     return given
 
 
-def rows_of_table(path: Path, delimiter: str, budget: Budget) -> _Rows:
+def table_rows(path: Path, delimiter: str, budget: Budget) -> Rows:
     """Give the lines' numbers and fields; all have as many fields as the first."""
     line, width = 0, 0
     with opened(path, budget) as stream:
@@ -152,12 +152,19 @@ class _Cells:
             hint = "" if self.fractional or not 0 <= value <= LIMIT else f" ({TAKES_ANY})"
             raise InvalidFile(
                 f"{self.path}:{line}: counts must be non-negative {kind} up to {LIMIT}; "
-                f"found {field!r} in column {column!r}{hint}"
+                f"found {field!r} in column {column!r}{hint or _no_count(field)}"
             )
         return value
 
 
-def _read_long(path: Path, header: list[str], rows: _Rows, cells: _Cells) -> Counts:
+def _no_count(field: str) -> str:
+    """Which formats take words where counts are expected."""
+    if _is_number(field):
+        return ""
+    return " (format='categories' reads a table of answers, format='votes' one of votes)"
+
+
+def _read_long(path: Path, header: list[str], rows: Rows, cells: _Cells) -> Counts:
     if len(header) > 3:
         raise InvalidFile(f"{path}:1: expected 2 or 3 columns, found {len(header)}")
     if len(header) == 3 and _is_number(header[2]):
@@ -240,7 +247,7 @@ class _Entries:
         return Counts.from_matrix(matrix, feature_names=names, doc_ids=ids, fractional=fractional)
 
 
-def _read_wide(path: Path, header: list[str], rows: _Rows, cells: _Cells) -> Counts:
+def _read_wide(path: Path, header: list[str], rows: Rows, cells: _Cells) -> Counts:
     cells.budget.charge(OF_NAME * len(header), f"{len(header):,} columns")
     try:
         features = FeatureSpace.build(len(header) - 1, header[1:])
@@ -266,7 +273,7 @@ def _read_wide(path: Path, header: list[str], rows: _Rows, cells: _Cells) -> Cou
     return Counts(starts, np.frombuffer(indices, np.int32), kept, features, tuple(ids))
 
 
-def _batches(rows: _Rows, size: int) -> Iterator[list[tuple[int, list[str]]]]:
+def _batches(rows: Rows, size: int) -> Iterator[list[tuple[int, list[str]]]]:
     """Some rows at a time."""
     batch: list[tuple[int, list[str]]] = []
     for numbered in rows:

@@ -14,7 +14,7 @@ from dcomp.errors import InvalidFile
 from dcomp.io.files import StrPath, opened
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.records import count_records
-from dcomp.io.table import delimiter_of, rows_of_table
+from dcomp.io.table import delimiter_of, table_rows
 
 _LONGEST = 1 << 21  # characters of a cell; the csv module's own limit is too low for texts
 
@@ -41,7 +41,7 @@ def read_text_table(
     """
     path, options = Path(path), options or TextOptions()
     budget = Budget(path, limits)
-    rows = rows_of_table(path, delimiter_of(path, delimiter), budget)
+    rows = table_rows(path, delimiter_of(path, delimiter), budget)
     with _long_cells(), contextlib.closing(rows):
         _, header = next(rows, (1, []))
         check_columns(path, header, options)

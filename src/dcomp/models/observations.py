@@ -16,6 +16,7 @@ from dcomp.data import Counts, document_keys
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.models.arrays import FloatArray, read_only
 
+EXPOSURE_RULES = ("total", "observed")  # that say it of new documents, too
 EXPOSURE = 1e-18, 1e15  # between which an exposure lies that is not 0; lengths of documents do
 
 
@@ -39,15 +40,18 @@ class Observations:
 
     @classmethod
     def build(cls, counts: Counts, exposure: Any = None) -> Observations:
-        """`exposure`: None (1 everywhere), "total" (document length), or numbers (I,) or (I, G)."""
+        """`exposure`: None (1 everywhere), "total" (document length), "observed" (1 where a block
+        has counts, 0 where it has none and so was not observed), or numbers (I,) or (I, G)."""
         if exposure is None:
             return cls(counts)
         if isinstance(exposure, str):
-            if exposure != "total":
+            if exposure not in EXPOSURE_RULES:
                 raise InvalidParameter(
-                    f"exposure must be None, 'total' or an array; got {exposure!r}"
+                    f"exposure must be None, 'total', 'observed' or an array; got {exposure!r}"
                 )
-            return cls(counts, read_only(counts.block_totals.astype(np.float64)))
+            totals = counts.block_totals
+            seen = totals if exposure == "total" else totals > 0
+            return cls(counts, read_only(seen.astype(np.float64)))
         return cls(counts, _checked_exposure(counts, exposure))
 
     @cached_property

@@ -53,7 +53,7 @@ class Predictor:
     mode: str = "expect"  # or "maximise": scores at their modes
     temper: float = 1.0  # the power of weights in the allocation, below 1 for tempered EM
     precision: np.dtype[Any] = np.dtype(np.float32)  # noqa: RUF009 a dtype cannot change
-    exposure_rule: str | None = None  # "total": exposure of new documents, too
+    exposure_rule: str | None = None  # "total", "observed": of new documents, too
     asks_exposure: bool = False  # whether new documents must come with an exposure of their own
     upsilon: FloatingArray | None = None  # (leaves, nodes): where the words of a leaf come from
     fractional: bool = False  # whether tables of new documents may hold numbers that are not whole
@@ -71,9 +71,9 @@ class Predictor:
     def observe(self, X: Any, exposure: Any = None) -> Observations:
         """New documents in this feature space; features are matched by name where named.
 
-        Components fitted with exposure "total" apply it to new documents; those fitted with numbers
-        ask for theirs. Components of fractional counts take fractional ones; for the others make
-        them with `Counts.from_matrix(X, fractional=True)`.
+        Components fitted with exposure "total" or "observed" apply it to new documents; those
+        fitted with numbers ask for theirs. Components of fractional counts take fractional ones;
+        for the others make them with `Counts.from_matrix(X, fractional=True)`.
         """
         if isinstance(X, Observations):
             return X

@@ -5,4 +5,14 @@ from dcomp.recipe.reading import OF_NEW, READING
 from dcomp.recipe.recipe import Recipe, Resolved, Settings
 from dcomp.recipe.table import USUAL, table
 
-__all__ = ["OF_NEW", "READING", "USUAL", "Config", "Recipe", "Resolved", "Settings", "table"]
+__all__ = [
+    "FIELDS",
+    "OF_NEW",
+    "READING",
+    "USUAL",
+    "Config",
+    "Recipe",
+    "Resolved",
+    "Settings",
+    "table",
+]

@@ -7,6 +7,7 @@ from typing import Any
 
 from dcomp.data.text_options import CASES, MAIL, NUMBERS, TextOptions
 from dcomp.models.options import Kind, Option
+from dcomp.recipe.fields import FIELDS
 
 _INPUT, _TEXT = "Input", "Text"
 _USUAL = {field.name: field.default for field in fields(TextOptions)}
@@ -34,8 +35,8 @@ TEXT = (
     _of_text(
         "id",
         "word",
-        "Field that names a document.",
-        flags=("--id-field",),
+        "Field or column that names a document.",
+        flags=("--id-field", "--id"),
         metavar="NAME",
         shown="id, if there",
     ),
@@ -91,8 +92,9 @@ READING = (
     Option(
         "format",
         "word",
-        "docword, ldac, matrix-market, npz, table, text-table, parquet, text or jsonl. Told from "
-        "the name and the first lines unless given.",
+        "docword, ldac, matrix-market, npz, table, text-table, parquet, text, jsonl, voteview, "
+        "plink, structure, votes or categories. Told from the name and the first lines unless "
+        "given; the last two must be given.",
         metavar="NAME",
         panel=_INPUT,
     ),
@@ -131,10 +133,8 @@ READING = (
         panel=_INPUT,
     ),
     *TEXT,
+    *FIELDS,
 )
 # What is said of new documents for a fit: the rest is as it was for the fit.
-OF_NEW = tuple(
-    option
-    for option in READING
-    if option.name in ("format", "vocab", "limit", "text", "id", "where")
-)
+_SAID_AGAIN = ("format", "vocab", "limit", "text", "id", "where")
+OF_NEW = tuple(o for o in READING if o.name in _SAID_AGAIN or o in FIELDS)

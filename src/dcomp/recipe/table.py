@@ -14,6 +14,7 @@ from dcomp import registry
 from dcomp.inference import ALGORITHMS
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.models import MODELS
+from dcomp.models.observations import EXPOSURE_RULES
 from dcomp.models.options import GAMMA, N_COMPONENTS, Option, in_words
 
 _MODEL, _COURSE = "Model and algorithm", "Course of a fit"
@@ -142,9 +143,10 @@ def _exposure() -> Option:
     return Option(
         "exposure",
         "prior",
-        f"{exposed}: 'total' takes each document's length as its exposure.",
-        words=("total",),
-        metavar="total",
+        f"{exposed}: 'total' takes each document's length as its exposure; 'observed' takes blocks "
+        "without counts for missing, as tables of votes, answers and genotypes do by themselves.",
+        words=EXPOSURE_RULES,
+        metavar="WORD",
         panel=_MODEL,
     )
 

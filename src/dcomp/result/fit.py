@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dcomp import validation
-from dcomp.data import Counts, FeatureSpace, TextOptions, as_counts
+from dcomp.data import Attributes, Counts, FeatureSpace, TextOptions, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import Algorithm, Draw, State, draw_given_counts
@@ -51,12 +51,13 @@ class Fit:
     features: FeatureSpace
     doc_ids: tuple[str, ...] | None
     exposure: FloatArray | None  # (I, G) of the training documents, None for 1
-    exposure_rule: str | None  # "total" where that made it: it holds for new documents too
+    exposure_rule: str | None  # the word that made it: it holds for new documents too
     seed: int
     provenance: Provenance
     chains: tuple[Trace, ...] = ()  # of all chains, where there were several
     kept: Draws | None = None  # `draws` reads it
     endings: tuple[Ending, ...] = ()  # of all chains in order, where components have edges
+    attributes: Attributes = field(default_factory=Attributes)  # of the training documents, if kept
 
     @property
     def model(self) -> Model:
@@ -411,6 +412,24 @@ class Fit:
     def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
         """The n features of largest θ in each component, within one block if given."""
         return TopFeatures.build(self.Theta, self.features, n, block)
+
+    def with_attributes(self, about: Attributes | Counts) -> Fit:
+        """The same fit with what is known of its training documents, so that `save` keeps it too:
+        those of the counts that were fitted. A fit has none unless it was asked to.
+
+        >>> import dcomp
+        >>> counts = dcomp.Counts.from_matrix([[3, 1], [0, 4]]).with_attributes(party=["D", "R"])
+        >>> fitted = dcomp.LDA(2, verbose=0).fit(counts).fit_
+        >>> fitted.with_attributes(counts).attributes["party"].tolist()
+        ['D', 'R']
+        """
+        given = about.attributes if isinstance(about, Counts) else about
+        if given.n_docs != len(self.state.c):
+            raise InvalidParameter(
+                f"attributes must be of the {len(self.state.c)} documents that were fitted; these "
+                f"are of {given.n_docs}"
+            )
+        return replace(self, attributes=given)
 
     @property
     def remarks(self) -> tuple[str, ...]:

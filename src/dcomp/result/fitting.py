@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcomp import registry, validation
-from dcomp.data import Counts, as_counts
+from dcomp.data import Attributes, Counts, as_counts
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import ALGORITHMS, Algorithm, DrawPlan, Rule, Run, run
@@ -71,6 +71,8 @@ def fit(
         algorithm = _with_tries(algorithm, n_tries, resume)
     max_iter = algorithm.usual_sweeps if max_iter is None else max_iter
     registry.check(model, algorithm)
+    if exposure is None and resume is None:
+        exposure = validation.usual_exposure(counts, model)
     observed = validation.resolve_observations(counts, model, exposure)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
     provenance = Provenance.from_counts(counts)
@@ -115,6 +117,7 @@ def fit(
         traces if n_chains > 1 else (),
         kept,
         endings,
+        Attributes(counts.n_docs) if resume is None else resume.attributes,
     )
 
 

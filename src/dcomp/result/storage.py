@@ -6,7 +6,8 @@ Arrays lie in folders that say whose they are: model/, state/, carried/, recorde
 endings/0/. The manifest lists every member with its digest, and the member `seal` has the digest of
 the manifest, so that a changed byte is found wherever it is.
 
-What later versions add goes into `attributes`, `component_names` and `checkpoint`, or into sections
+Attributes of documents are lists in `attributes`, where a fit was asked to keep them. What later
+versions add goes into `component_names` and `checkpoint`, or into sections
 and folders of other names: a reader passes over those that it does not know, unless the manifest
 lists them under `needs`. Files of versions 1 to 3 are read by `stored_versions.py`.
 
@@ -37,11 +38,13 @@ from dcomp.io.limits import Budget
 from dcomp.io.npy import parse_npy
 from dcomp.io.strict_json import parse_json
 from dcomp.models.arrays import read_only
+from dcomp.models.observations import EXPOSURE_RULES
 from dcomp.printable import printable
 from dcomp.result.draws import Draws
 from dcomp.result.fit import Fit
 from dcomp.result.of_estimator import as_fit
 from dcomp.result.provenance import Provenance
+from dcomp.result.stored_attributes import attribute_entry, read_attributes
 from dcomp.result.stored_checks import check_fit
 from dcomp.result.stored_draws import draw_arrays, read_draws
 from dcomp.result.stored_endings import check_endings, ending_entries, read_endings
@@ -147,7 +150,7 @@ def _describe(fit: Fit) -> tuple[dict[str, Any], Arrays]:
         "chains": [[asdict(row) for row in chain.rows] for chain in fit.chains],
         "endings": endings,
         "provenance": fit.provenance.as_record(),
-        "attributes": {},
+        "attributes": attribute_entry(fit.attributes),
         "component_names": None,
         "checkpoint": None,
     }
@@ -233,6 +236,7 @@ def _read(archive: Archive, budget: Budget, source: Path) -> Fit:
         chains,
         kept,
         endings,
+        read_attributes(manifest.get("attributes"), len(state.c)),
     )
 
 
@@ -243,7 +247,7 @@ def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:
 def _exposure(
     exposure: npt.NDArray[Any] | None, rule: str | None, state: State, features: FeatureSpace
 ) -> npt.NDArray[Any] | None:
-    if rule not in (None, "total"):
+    if rule not in (None, *EXPOSURE_RULES):
         raise ValueError(f"there is no exposure rule {rule!r}")
     if exposure is None:
         return None

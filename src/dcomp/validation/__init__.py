@@ -5,6 +5,12 @@ Options of models and algorithms are `dcomp.recipe`'s.
 
 from dcomp.models.options import whole_number
 from dcomp.validation.numbers import memory_size, resolve_seed
-from dcomp.validation.observations import resolve_observations
+from dcomp.validation.observations import resolve_observations, usual_exposure
 
-__all__ = ["memory_size", "resolve_observations", "resolve_seed", "whole_number"]
+__all__ = [
+    "memory_size",
+    "resolve_observations",
+    "resolve_seed",
+    "usual_exposure",
+    "whole_number",
+]

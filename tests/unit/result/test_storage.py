@@ -132,12 +132,12 @@ def test_a_changed_number_is_found_by_its_digest(path):
 
 
 def test_what_later_versions_add_is_passed_over(fitted, path):
-    """Attributes, names, other sections and folders: nothing that this version needs."""
+    """Names, other sections and folders: nothing that this version needs."""
 
     def later(members):
-        members["attributes/party.npy"] = npy(np.array([0, 1, 0]))
+        members["later/party.npy"] = npy(np.array([0, 1, 0]))
         manifest = json.loads(members["manifest.json"])
-        manifest |= {"attributes": {"party": ["D", "R"]}, "component_names": ["a", "b"], "x": 1}
+        manifest |= {"component_names": ["a", "b"], "x": 1}
         members["manifest.json"] = json.dumps(manifest).encode()
 
     rewrite(path, later)

@@ -1,0 +1,141 @@
+"""dcomp admixture: ancestries behind genotypes, in the words of the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcomp.cli.common import check_output, one_line_warnings, print_json, say, show
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Force, Jobs, Json
+from dcomp.cli.select import read_ks
+from dcomp.models.options import Option
+from dcomp.recipe import READING, table
+
+Genotypes = Annotated[
+    Path,
+    typer.Argument(
+        metavar="GENOTYPES",
+        readable=False,
+        help="PLINK's .bed with .bim and .fam beside it (labels in .pop), or a STRUCTURE file "
+        "(.str).",
+    ),
+]
+Ks = Annotated[
+    str,
+    typer.Option(
+        "-k",
+        metavar="KS",
+        help="Ancestries. Several (2,3,4 or 2-6): the one with the lowest error of "
+        "cross-validation is fitted.",
+    ),
+]
+
+
+def _options() -> tuple[Option, ...]:
+    own = ("algorithm", "alpha", "gamma", "max_iter", "tol", "n_chains", "random_state")
+    return tuple(table()[name] for name in own)
+
+
+_OWN = ("format", "limit", "populations", "columns", "rows", "missing")
+_READING = tuple(option for option in READING if option.name in _OWN)
+
+
+@with_options((*_options(), *_READING), algorithm="ml", alpha="1", gamma="1")
+def admixture(
+    genotypes: Genotypes,
+    ks: Ks = "3",
+    cross_validate: Annotated[
+        bool, typer.Option("--cv", help="The error of cross-validation for a single K, too.")
+    ] = False,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=2, metavar="N", help="Of cross-validation.", show_default="5"),
+    ] = None,
+    intervals: Annotated[
+        bool | None,
+        typer.Option(
+            "--intervals/--no-intervals",
+            help="Of every share, by chains that begin at the fit.",
+            show_default="where it takes seconds",
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="P", help="Of the intervals.")] = 0.9,
+    everyone: Annotated[bool, typer.Option("--all", help="Show everyone.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PREFIX",
+            readable=False,
+            help="Write PREFIX.K.Q and PREFIX.K.P as ADMIXTURE does, and PREFIX.K.dcomp.",
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    as_json: Json = False,
+    force: Force = False,
+    **typed: Any,
+) -> None:
+    """Find the ancestries behind genotypes.
+
+    Shown are the shares of ancestries with intervals, their means by known population, the
+    alleles that tell ancestries apart and the log-likelihood as ADMIXTURE has it. With several K,
+    genotypes are hidden and told from the others, and the best K is fitted.
+
+    \b
+    Example:
+      dcomp admixture hapmap3.bed -k 3
+      dcomp admixture hapmap3.bed -k 2-5 -o hapmap3
+      dcomp admixture thrush.str -k 3 --algorithm mean-field
+    """
+    from dcomp.io import Limits
+    from dcomp.use.admixture import SHOWN, read_genotypes
+
+    numbers = read_ks(ks)
+    validated = cross_validate or len(numbers) > 1
+    if folds is not None and not validated:
+        raise typer.BadParameter("has no effect without --cv or several -k", param_hint="--folds")
+    for path in _targets(output, numbers):
+        check_output(path, force=force, inputs=(genotypes,))
+    reading: dict[str, Any] = said(_READING, typed)
+    if "limit" in reading:
+        reading["limits"] = Limits.parse(reading.pop("limit"))
+    counts = read_genotypes(genotypes, **reading)
+    how = {"level": level, "with_intervals": intervals, "n_jobs": jobs, **said(_options(), typed)}
+    with one_line_warnings():
+        found = _found(counts, numbers, folds or 5 if validated else None, how)
+    if output is not None:
+        from dcomp.result import save
+
+        fit_path = _targets(output, [found.fit.n_components])[-1]
+        save(found.fit.with_attributes(counts), fit_path, overwrite=True)  # checked before
+        paths = (*found.write(output, overwrite=True), fit_path)
+        say(f"written: {', '.join(str(path) for path in paths)}")
+    if as_json:
+        print_json(found.as_record())
+    else:
+        show("\n".join(found.lines(None if everyone else SHOWN)))
+
+
+def _found(counts: Any, numbers: list[int], folds: int | None, how: dict[str, Any]) -> Any:
+    """The fit of the one K, or of the best of several."""
+    from dataclasses import replace
+
+    from dcomp.use.admixture import admixture as find
+    from dcomp.use.admixture import validate
+
+    judged = None
+    if folds is not None:
+        options = {k: v for k, v in how.items() if k not in ("level", "with_intervals")}
+        judged = validate(counts, numbers, n_folds=folds, **options)
+    K = numbers[0] if judged is None else judged.recommended
+    return replace(find(counts, K, **how), cross_validation=judged)
+
+
+def _targets(prefix: Path | None, numbers: list[int]) -> list[Path]:
+    if prefix is None:
+        return []
+    return [Path(f"{prefix}.{k}.{kind}") for k in numbers for kind in ("Q", "P", "dcomp")]

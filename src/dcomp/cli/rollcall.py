@@ -1,0 +1,98 @@
+"""dcomp rollcall: blocs behind votes, in the words of the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcomp.cli.common import check_output, one_line_warnings, print_json, show
+from dcomp.cli.flags import said, with_options
+from dcomp.cli.options import Force, Jobs, Json
+from dcomp.models.options import Option
+from dcomp.recipe import READING, table
+
+Votes = Annotated[
+    Path,
+    typer.Argument(
+        metavar="VOTES",
+        readable=False,
+        help="Voteview's votes (members and rollcalls beside them are found by name), or a table "
+        "of votes with a row per member.",
+    ),
+]
+
+
+def _options() -> tuple[Option, ...]:
+    own = ("alpha", "gamma", "max_iter", "burn_in", "n_chains", "n_draws", "random_state")
+    return tuple(table()[name] for name in own)
+
+
+_OWN = ("format", "limit", "attributes", "id", "contested")
+_READING = tuple(option for option in READING if option.name in _OWN)
+
+
+@with_options(
+    (*_options(), *_READING),
+    alpha="0.1",
+    gamma="0.5",
+    max_iter="600",
+    n_chains="4",
+    n_draws="100",
+)
+def rollcall(
+    votes: Votes,
+    k: Annotated[int, typer.Option("-k", min=2, metavar="N", help="Number of blocs.")] = 4,
+    level: Annotated[float, typer.Option(metavar="P", help="Of the intervals.")] = 0.9,
+    top: Annotated[
+        int, typer.Option("--top", "-n", min=1, metavar="N", help="Dividing votes to show.")
+    ] = 3,
+    everyone: Annotated[bool, typer.Option("--all", help="Show every voter.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FIT", readable=False, help="Keep the fit."),
+    ] = None,
+    jobs: Jobs = None,
+    as_json: Json = False,
+    force: Force = False,
+    **typed: Any,
+) -> None:
+    """Find the blocs behind roll calls.
+
+    Shown are the blocs, memberships with intervals in the order of binary PCA, the votes that
+    divide neighbouring blocs, how far the outcome goes with each, and how many votes the blocs
+    tell (classification rate and APRE) beside the majority. The outcome is one more voter. Who
+    was absent says nothing.
+
+    \b
+    Example:
+      dcomp rollcall S108_votes.csv.xz -k 4
+      dcomp rollcall votes.csv -k 3 --contested --all
+    """
+    from dcomp.io import Limits
+    from dcomp.use.rollcall import read_votes_with_calls
+    from dcomp.use.rollcall import rollcall as find
+
+    if output is not None:
+        check_output(output, force=force, inputs=(votes,))
+    reading: dict[str, Any] = said(_READING, typed)
+    if "limit" in reading:
+        reading["limits"] = Limits.parse(reading.pop("limit"))
+    counts, calls = read_votes_with_calls(votes, **reading)
+    with one_line_warnings():
+        found = find(counts, k, calls=calls, level=level, n_jobs=jobs, **said(_options(), typed))
+    if output is not None:
+        from dcomp.result import save
+
+        save(found.fit.with_attributes(counts), output, overwrite=True)  # checked before the work
+    if as_json:
+        print_json(found.as_record(top))
+    else:
+        show("\n".join(found.lines(None if everyone else _shown(), top)))
+
+
+def _shown() -> int:
+    from dcomp.use.rollcall import SHOWN
+
+    return SHOWN

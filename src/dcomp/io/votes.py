@@ -1,0 +1,130 @@
+"""Plain tables of votes, .csv and .tsv with a header: a row per member, a column per roll call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dcomp.data.categories import Column, column_name
+from dcomp.data.counts import Counts
+from dcomp.errors import InvalidFile
+from dcomp.io.beside import renamed
+from dcomp.io.calls import Calls, finished, member_names, of_votes, read_calls
+from dcomp.io.categories import Names, names, read_columns, without_id
+from dcomp.io.files import StrPath
+from dcomp.io.limits import Budget, Limits
+from dcomp.io.table import delimiter_of
+
+# What tables write, in small letters.
+_CODES = {
+    **dict.fromkeys(("y", "yea", "yes", "aye", "for", "in favour", "in favor"), 1),
+    **dict.fromkeys(("n", "nay", "no", "against"), 0),
+    **dict.fromkeys(
+        ("-", "p", "present", "nv", "not voting", "absent", "abstain", "abstained", "abstention",
+         "a", "na", "n/a", "excused", "paired"), -1),
+}  # fmt: skip
+_NUMBERS = {"1": 1, "0": 0, "9": -1}  # and some write numbers
+_NAMES = ("name", "bioname", "member", "senator", "legislator", "last_name", "lastname")
+_PARTIES, _STATES = ("party",), ("state", "state_abbrev", "district", "constituency")
+
+
+def read_votes(
+    path: StrPath,
+    *,
+    attributes: Names = (),
+    id: str | None = None,
+    outcome: bool = False,
+    contested: bool = False,
+    transpose: bool = False,
+    delimiter: str | None = None,
+    limits: Limits | None = None,
+) -> Counts:
+    """Read votes: one block per roll call with the features yea and nay; who was absent or
+    abstained has no count there.
+
+    A column that holds nothing but votes (Y, N, yea, nay, yes, no, aye, 1, 0; -, P, NV, absent and
+    the like for none) is a roll call, the others are attributes; `attributes` names more of those.
+    `id` names the column of members' names. `outcome`: the outcome is a last voter, as the column
+    "passed" or "result" of the file rollcalls beside votes tells, or the majority. `contested`:
+    without unanimous calls. `transpose`: roll calls are the documents.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "votes.csv")
+    ...     _ = file.write_text("name,party,v1,v2\\nAnn,D,Y,N\\nBob,R,-,Y\\n")
+    ...     counts = read_votes(file)
+    >>> counts.to_scipy().toarray().tolist(), counts.doc_ids
+    ([[1, 0, 0, 1], [0, 0, 1, 0]], ('Ann (D)', 'Bob (R)'))
+    """
+    path = Path(path)
+    budget = Budget(path, limits)
+    columns = read_columns(path, delimiter=delimiter_of(path, delimiter), budget=budget)
+    ids = None
+    if id is not None:
+        columns, ids = without_id(path, columns, id)
+    there = [column.name for column in columns]
+    beside_votes = {
+        column_name("attributes", name, there) for name in names("attributes", attributes)
+    }
+    calls = [c for c in columns if _codes(c) is not None and c.name not in beside_votes]
+    if not calls:
+        raise InvalidFile(
+            f"{path}:1: a table of votes needs columns that hold nothing but votes (Y, N, - or the "
+            f"like); of its {len(columns)} columns {_first_odd(columns)}"
+        )
+    about = {c.name: c.as_attribute() for c in columns if c not in calls}
+    cells = np.stack([_cells(column) for column in calls], axis=1)
+    members = ids or _members(about, len(cells))
+    blocks = {column.name: column.name for column in calls}
+    numbered = {column.name.lstrip("vVrRcC_"): column.name for column in calls}
+    found = read_calls(renamed(path, "votes", "rollcalls"), numbered | blocks, budget)
+    counts = of_votes(cells, list(blocks), members, about)
+    return finished(counts, found, outcome=outcome, contested=contested, transpose=transpose)
+
+
+def calls_beside(path: Path, limits: Limits | None = None) -> Calls:
+    """What the file of roll calls beside a table of votes says."""
+    budget = Budget(path, limits)
+    columns = read_columns(path, delimiter=delimiter_of(path), budget=budget)
+    known = {c.name.lstrip("vVrRcC_"): c.name for c in columns} | {c.name: c.name for c in columns}
+    return read_calls(renamed(path, "votes", "rollcalls"), known, budget)
+
+
+def _codes(column: Column) -> dict[str, int] | None:
+    """The vote behind each value, if all values are votes and one is cast."""
+    for known in (_CODES, _NUMBERS):
+        codes = {value: known.get(value.lower()) for value in column.values}
+        if None not in codes.values() and any(code != -1 for code in codes.values()):
+            return {value: int(code) for value, code in codes.items() if code is not None}
+    return None
+
+
+def _cells(column: Column) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    codes = _codes(column) or {}
+    values = np.array([*(codes[value] for value in column.values), -1], np.int8)
+    return values[np.frombuffer(column.codes, np.int32)]
+
+
+def _first_odd(columns: list[Column]) -> str:
+    column = columns[-1]
+    values = ", ".join(map(repr, list(column.values)[:3])) or "nothing"
+    return f"the last, {column.name!r}, holds {values}"
+
+
+def _members(about: dict[str, list[object]], n: int) -> list[str]:
+    """Their names, or the first column that tells them apart, or numbers."""
+
+    def column(choices: tuple[str, ...]) -> list[object] | None:
+        found = {name.lower(): values for name, values in about.items()}
+        return next((found[name] for name in choices if name in found), None)
+
+    called, nothing = column(_NAMES), [None] * n
+    if called is not None:
+        parties, states = column(_PARTIES) or nothing, column(_STATES) or nothing
+        numbers = [str(i + 1) for i in range(n)]
+        return member_names([str(name) for name in called], parties, states, numbers)
+    for values in about.values():
+        if len(set(values)) == n:
+            return [str(value) for value in values]
+    return [str(i + 1) for i in range(n)]

@@ -1,0 +1,69 @@
+"""How the shell and config files say how tables of votes, answers and genotypes are read."""
+
+from __future__ import annotations
+
+from dcomp.models.options import Option
+
+# What tables of votes and answers and genotypes are asked for beside their format.
+FIELDS = (
+    Option(
+        "attributes",
+        "word",
+        "categories, votes: columns that say something of a row and are no question.",
+        metavar="NAMES",
+        panel="Fields",
+    ),
+    Option(
+        "codes",
+        "word",
+        "categories: columns whose numbers are codes of answers, or all; the other numbers are "
+        "attributes.",
+        metavar="NAMES",
+        panel="Fields",
+    ),
+    Option(
+        "missing",
+        "word",
+        "categories, structure: what stands for no answer or no allele.",
+        metavar="WORDS",
+        panel="Fields",
+    ),
+    Option(
+        "outcome",
+        "switch",
+        "Votes: the outcome of each call is one more voter.",
+        default=False,
+        panel="Fields",
+    ),
+    Option(
+        "contested",
+        "switch",
+        "Votes: without the calls at which all voted alike.",
+        default=False,
+        panel="Fields",
+    ),
+    Option(
+        "transpose",
+        "switch",
+        "Votes, categories: roll calls or questions are the documents.",
+        default=False,
+        panel="Fields",
+    ),
+    Option("populations", "file", "plink: a population per line; x.pop beside it.", panel="Fields"),
+    Option(
+        "columns",
+        "word",
+        "structure: what stands in front of the genotypes, such as id,population, or none.",
+        metavar="NAMES",
+        shown="told from the rows",
+        panel="Fields",
+    ),
+    Option(
+        "rows",
+        "whole",
+        "structure: rows of each individual, 1 or 2.",
+        least=1,
+        shown="told from the names",
+        panel="Fields",
+    ),
+)

@@ -1,0 +1,104 @@
+"""Files of the fields for the guides: the real ones where they are, else small ones of the same
+names and columns."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+import dcomp
+
+DATA = Path(os.environ.get("DCOMP_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def votes_and_surveys(folder: Path) -> None:
+    """S108_votes.csv.xz with members and roll calls, and election2000.csv."""
+    senate = DATA / "senate2003"
+    if senate.is_dir():
+        for name in ("S108_votes.csv.xz", "S108_members.csv", "S108_rollcalls.csv"):
+            shutil.copyfile(senate / name, folder / name)
+        shutil.copyfile(DATA / "survey" / "election2000.csv", folder / "election2000.csv")
+    else:
+        small_votes(folder)
+        small_survey(folder)
+
+
+def small_votes(folder: Path) -> None:
+    """40 members and 60 calls as Voteview writes them."""
+    table = dcomp.datasets.votes(40, 60, seed=5)
+    W = table.counts.to_scipy().toarray()
+    votes = ["congress,chamber,rollnumber,icpsr,cast_code"]
+    for g in range(60):
+        for i in range(40):
+            code = 1 if W[i, 2 * g] else 6 if W[i, 2 * g + 1] else 9
+            votes.append(f"108,Senate,{g + 1},{1000 + i},{code}")
+    (folder / "S108_votes.csv.xz").write_bytes(lzma.compress("\n".join(votes).encode()))
+    members = ["congress,chamber,icpsr,state_abbrev,party_code,bioname,nominate_dim1"]
+    for i, (party, x) in enumerate(zip(table.parties, table.ideal_points, strict=True)):
+        code = 100 if party == "left" else 200
+        members.append(f'108,Senate,{1000 + i},S{i % 20},{code},"M{i}, A",{x / 3:.3f}')
+    (folder / "S108_members.csv").write_text("\n".join(members))
+    calls = ["rollnumber,vote_result,vote_desc"]
+    calls += [f"{g + 1},{'Bill Passed' if g % 3 else 'Bill Defeated'},On {g}" for g in range(60)]
+    (folder / "S108_rollcalls.csv").write_text("\n".join(calls))
+
+
+def small_survey(folder: Path) -> None:
+    """200 answers to four questions."""
+    rng = np.random.default_rng(0)
+    lines = ["MORALG,CARESG,MORALB,CARESB,VOTE3,AGE,EDUC,GENDER,PARTY"]
+    for i in range(200):
+        side = i % 2
+        chance = [0.7, 0.2, 0.1] if side else [0.1, 0.2, 0.7]
+        words = rng.choice(["1 Well", "2 So", "3 Badly"], 2, p=chance).tolist()
+        other = rng.choice(["1 Well", "2 So", "3 Badly"], 2, p=chance[::-1]).tolist()
+        words += ["" if rng.random() < 0.1 else word for word in other]
+        lines.append(
+            ",".join([*words, f"{side + 1}.0", f"{20 + i % 60}.0", "3.0", "1.0", f"{side}.0"])
+        )
+    (folder / "election2000.csv").write_text("\n".join(lines))
+
+
+def genotypes(folder: Path) -> None:
+    """hapmap3.bed with what belongs to it, and thrush-data.str."""
+    real = DATA / "genotypes"
+    if real.is_dir():
+        for name in ("bed", "bim", "fam", "pops"):
+            shutil.copyfile(real / "hapmap3" / f"hapmap3.{name}", folder / f"hapmap3.{name}")
+        shutil.copyfile(real / "thrush" / "thrush-data.str", folder / "thrush-data.str")
+    else:
+        small_genotypes(folder)
+
+
+def small_genotypes(folder: Path) -> None:
+    """60 people and 150 SNPs as PLINK writes them; the first seven SNPs as STRUCTURE does."""
+    table = dcomp.datasets.genotypes(60, 150, f_st=(0.2, 0.2, 0.2), seed=6)
+    W = table.counts.to_scipy().toarray()
+    first, second = W[:, 0::2], W[:, 1::2]
+    codes = np.where(first + second == 0, 1, np.array([3, 2, 0])[first])
+    out = bytearray(b"\x6c\x1b\x01")
+    for snp in codes.T:
+        for start in range(0, 60, 4):
+            out.append(sum(int(code) << (2 * i) for i, code in enumerate(snp[start : start + 4])))
+    (folder / "hapmap3.bed").write_bytes(bytes(out))
+    (folder / "hapmap3.bim").write_text("".join(f"1 rs{s} 0 {s} A G\n" for s in range(150)))
+    (folder / "hapmap3.fam").write_text("".join(f"f p{i} 0 0 0 -9\n" for i in range(60)))
+    site = table.memberships.argmax(axis=1)
+    (folder / "hapmap3.pops").write_text("".join(f"{'ABC'[s]}\n" for s in site))
+    lines = []
+    for i in range(60):
+        for copy in range(2):
+            alleles = np.where(codes[i, :7] == 1, -9, np.where(first[i, :7] > copy, 1, 2))
+            lines.append(f"b{i} {site[i] + 1} " + " ".join(map(str, alleles.tolist())))
+    (folder / "thrush-data.str").write_text("\n".join(lines))
+
+
+FILES = {"votes-and-surveys.md": votes_and_surveys, "genotypes.md": genotypes}
+SMALL = {
+    "votes-and-surveys.md": lambda folder: (small_votes(folder), small_survey(folder)),
+    "genotypes.md": small_genotypes,
+}

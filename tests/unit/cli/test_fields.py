@@ -1,0 +1,79 @@
+"""Tables of votes and answers in the shell: read, fitted, transformed."""
+
+import json
+
+import pytest
+
+SURVEY = "who,party,age,q1,q2,q3\n" + "".join(
+    f"p{i},{'DR'[i % 2]},{20 + i},{'yn'[i % 2]},{'yn'[i % 2]},{'' if i == 3 else 'yn'[i % 3 > 0]}\n"
+    for i in range(30)
+)
+READ = ("--format", "categories", "--id", "who", "--attributes", "party")
+
+
+@pytest.fixture
+def survey(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    return path
+
+
+def test_a_survey_is_fitted_and_transformed(run, survey):
+    done = run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "--json", "-q")
+    record = json.loads(done.out)
+    assert (record["features"], record["documents"], record["tokens"]) == (6, 30, 89)
+    done = run("transform", "s.dcomp", survey, *READ)
+    assert done.code == 0
+    assert done.out.splitlines()[1].startswith("p0,")
+    assert run("evaluate", "s.dcomp", survey, *READ, "-q").code == 0
+    assert run("diagnose", "s.dcomp", survey, *READ, "-q").code == 0
+
+
+def test_a_config_file_keeps_how_a_table_was_read(run, survey):
+    run("fit", survey, "-k", 2, *READ, "--transpose", "--save-config", "run.toml", "-q")
+    with open("run.toml") as stream:
+        kept = stream.read()
+    assert 'attributes = "party"' in kept
+    assert "transpose = true" in kept
+    done = run("fit", survey, "--config", "run.toml", "-o", "again.dcomp", "--json", "-q")
+    assert json.loads(done.out)["documents"] == 3
+
+
+def test_components_by_attribute(run, survey):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    done = run("show", "s.dcomp", survey, *READ, "--by", "PARTY")
+    assert "mean shares by PARTY; documents: D 15, R 15" in done.out
+    record = json.loads(run("show", "s.dcomp", survey, *READ, "--by", "party", "--json").out)
+    of = {group["name"]: group["shares"] for group in record["groups"]}
+    assert abs(of["D"][0] - of["R"][0]) > 0.5  # q1 and q2 are the parties' own
+    assert sum(of["D"]) == pytest.approx(1)
+    ages = json.loads(run("show", "s.dcomp", survey, *READ, "--by", "age", "--json").out)["groups"]
+    assert ages[0]["name"] == "20 to 27.25"
+    assert sum(group["documents"] for group in ages) == 30
+    assert run("show", "s.dcomp").out.startswith("Fit(DM, K = 2")
+
+
+def test_attributes_are_kept_where_asked(run, survey):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    done = run("show", "s.dcomp", "--by", "party")
+    assert done.code == 2
+    assert "the fit has kept none: give the documents" in done.err
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q", "--force", "--keep-attributes")
+    kept = run("show", "s.dcomp", "--by", "party").out
+    assert kept == run("show", "s.dcomp", survey, *READ, "--by", "party").out
+    done = run("show", "s.dcomp", "--by", "sex")
+    assert done.code == 2
+    assert "found 'sex', and there are 'party', 'age'" in done.err
+    assert "has no effect without --by" in run("show", "s.dcomp", survey, *READ).err
+
+
+def test_an_option_of_another_format_is_refused(run, survey):
+    done = run("fit", survey, "--format", "table", "--outcome")
+    assert done.code == 2
+    assert "--outcome has no effect on the format 'table'" in done.err
+
+
+def test_a_survey_read_as_counts_is_told_the_flag(run, survey):
+    done = run("fit", survey, "-k", 2)
+    assert done.code == 1
+    assert "--format categories reads a table of answers" in done.err

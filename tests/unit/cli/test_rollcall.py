@@ -1,0 +1,31 @@
+"""dcomp rollcall: one line from votes to blocs."""
+
+import json
+
+from unit.use.test_rollcall import planted
+
+SHORT = ("--max-iter", 120, "--draws", 20, "--chains", 2)
+
+
+def test_votes_to_blocs(run, tmp_path):
+    _, _, votes, calls = planted()
+    (tmp_path / "votes.csv").write_text(votes)
+    (tmp_path / "rollcalls.csv").write_text(calls)
+    done = run("rollcall", "votes.csv", "-k", 3, *SHORT, "-o", "blocs.dcomp", "--contested")
+    assert done.code == 0, done.err
+    assert "classified right" in done.out
+    assert "On matter" in done.out
+    assert "OUTCOME" in run("rollcall", "votes.csv", "-k", 3, *SHORT, "--all").out
+    record = json.loads(run("rollcall", "votes.csv", "-k", 3, *SHORT, "--json").out)
+    assert len(record["voters"]) == 31
+    assert record["classification"]["rate"] > 0.9
+    by_bloc = run("show", "blocs.dcomp", "--by", "bloc")
+    assert "a 8, b 8, c 14, unknown 1" in by_bloc.out
+
+
+def test_wrong_files(run, tmp_path):
+    (tmp_path / "S108_members.csv").write_text("congress,chamber,icpsr,bioname\n108,Senate,7,A\n")
+    done = run("rollcall", "S108_members.csv")
+    assert done.code == 1
+    assert "S108_members.csv:1: this is Voteview's file of members" in done.err
+    assert run("rollcall", "absent.csv").err.endswith("no such file: absent.csv\n")

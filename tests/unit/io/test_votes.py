@@ -1,0 +1,216 @@
+"""Votes: Voteview's files and plain tables, and what lies beside them."""
+
+import lzma
+
+import numpy as np
+import pytest
+
+import dcomp
+from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.io import read
+from dcomp.io.calls import Calls
+
+VOTES = "congress,chamber,rollnumber,icpsr,cast_code,prob\n" + "\n".join(
+    f"108,Senate,{call},{who},{code},99.0"
+    for call, codes in ((1, "169"), (2, "213"), (3, "465"), (4, "178"))
+    for who, code in zip((7, 8, 11), codes, strict=True)
+)
+MEMBERS = """congress,chamber,icpsr,state_abbrev,party_code,bioname,born,nominate_dim1
+108,Senate,8,FL,100,"NELSON, Clarence William (Bill)",1942,-0.2
+108,Senate,11,NE,100,"NELSON, Earl Benjamin (Ben)",1941,
+108,Senate,7,AL,200,"SHELBY, Richard C.",1934,0.447
+"""
+CALLS = """congress,chamber,rollnumber,date,vote_result,vote_desc,vote_question
+108,Senate,1,2003-01-07,Motion Rejected,,On the Motion
+108,Senate,2,2003-01-16,Amendment Rejected,To add,On the Amendment
+108,Senate,4,2003-01-17,Bill Passed,To pass,On Passage
+"""
+#           RC1    RC2   RC3   RC4
+TABLE = [[1, 0, 1, 0, 0, 1, 1, 0], [0, 1, 1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 1, 0, 0]]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "S108_votes.csv.xz").write_bytes(lzma.compress(VOTES.encode()))
+    (tmp_path / "S108_members.csv").write_text(MEMBERS)
+    (tmp_path / "S108_rollcalls.csv").write_text(CALLS)
+    return tmp_path
+
+
+def test_voteview_with_what_lies_beside_it(folder):
+    counts = read(folder / "S108_votes.csv.xz")
+    assert counts.to_scipy().toarray().tolist() == TABLE
+    assert counts.doc_ids == ("SHELBY (R-AL)", "NELSON (D-FL)", "NELSON (D-NE)")
+    assert counts.features.labels[:3] == ("RC1=yea", "RC1=nay", "RC2=yea")
+    assert counts.empty_is_missing
+    about = counts.attributes
+    assert about["party"].tolist() == ["R", "D", "D"]
+    assert about["icpsr"].tolist() == ["7", "8", "11"]
+    np.testing.assert_array_equal(about["nominate_dim1"], [0.447, -0.2, np.nan])
+
+
+def test_the_outcome_votes_as_the_file_says_else_as_the_majority(folder):
+    votes = folder / "S108_votes.csv.xz"
+    counts = read(votes, outcome=True)
+    assert counts.doc_ids[-1] == "OUTCOME"
+    # RC2 had three yeas and was rejected; of RC3 the file says nothing, and all voted nay.
+    assert counts.to_scipy().toarray()[-1].tolist() == [0, 1, 0, 1, 0, 1, 1, 0]
+    assert counts.attributes["party"].tolist() == ["R", "D", "D", None]
+    (folder / "S108_rollcalls.csv").unlink()
+    alone = read(votes, outcome=True).to_scipy().toarray()[-1]
+    assert alone.tolist() == [0, 1, 1, 0, 0, 1, 1, 0]
+
+
+def test_unanimous_calls_are_left_out_on_request(folder):
+    counts = read(folder / "S108_votes.csv.xz", contested=True)
+    assert counts.features.block_names == ("RC1",)
+    same = folder / "same_votes.csv"
+    same.write_text(VOTES[: VOTES.index("\n") + 1] + "108,Senate,1,7,1,9\n")
+    with pytest.raises(InvalidFile, match=r"same_votes\.csv: contested calls .* there is none"):
+        read(same, contested=True)
+
+
+def test_roll_calls_are_the_documents_when_transposed(folder):
+    counts = read(folder / "S108_votes.csv.xz", transpose=True, outcome=True)
+    assert counts.doc_ids == ("RC1", "RC2", "RC3", "RC4")
+    assert counts.features.block_names[-1] == "OUTCOME"
+    dense = counts.to_scipy().toarray()
+    by_name = dict(zip(counts.features.labels, dense.T.tolist(), strict=True))
+    assert by_name["SHELBY (R-AL)=yea"] == [1, 1, 0, 1]
+    assert by_name["NELSON (D-NE)=nay"] == [0, 0, 1, 0]
+    assert counts.attributes["vote_result"].tolist()[1:3] == ["Amendment Rejected", None]
+
+
+def test_members_are_named_by_number_where_no_file_names_them(folder):
+    (folder / "S108_members.csv").unlink()
+    assert read(folder / "S108_votes.csv.xz").doc_ids == ("7", "8", "11")
+
+
+def test_several_congresses_keep_their_calls_apart(tmp_path):
+    path = tmp_path / "HS_votes.csv"
+    head = VOTES[: VOTES.index("\n") + 1]
+    path.write_text(head + "108,Senate,1,7,1,9\n109,House,1,7,6,9\n")
+    assert read(path).features.block_names == ("S108-RC1", "H109-RC1")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("S108_members.csv", MEMBERS, r"members\.csv:1: this is Voteview's file of members"),
+        ("S108_rollcalls.csv", CALLS, r"this is Voteview's file of roll calls, which holds no"),
+        (
+            "x_votes.csv",
+            "congress,chamber,rollnumber,icpsr\n108,Senate,1,7\n",
+            "cast_code not found among",
+        ),
+        (
+            "y_votes.csv",
+            "congress,chamber,rollnumber,icpsr,cast_code\n108,Senate,1,7,\n",
+            r"y_votes\.csv:2: .* a cast_code from 0 to 9; found '1', '7' and ''",
+        ),
+        ("z_votes.csv", "congress,chamber,rollnumber,icpsr,cast_code\n", "at least one line"),
+    ],
+)
+def test_wrong_files_are_told_so(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidFile, match=message):
+        read(tmp_path / name)
+
+
+def test_a_voter_who_is_no_member_is_an_error(folder):
+    (folder / "S108_members.csv").write_text(MEMBERS.replace("Senate,11", "Senate,12"))
+    with pytest.raises(InvalidFile, match=r"members\.csv: there is no member with icpsr 11"):
+        read(folder / "S108_votes.csv.xz")
+
+
+PLAIN = """lis_id,last_name,party,state,v1,v2,v3
+S1,Akaka,D,HI,Y,-,N
+S2,Baucus,D,MT,n,P,yea
+S3,Allard,R,CO,Nay,Y,absent
+"""
+
+
+def test_plain_votes(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(PLAIN)
+    counts = read(path, format="votes")
+    assert counts.doc_ids == ("Akaka (D-HI)", "Baucus (D-MT)", "Allard (R-CO)")
+    assert counts.features.block_names == ("v1", "v2", "v3")
+    expected = [[1, 0, 0, 0, 0, 1], [0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0]]
+    assert counts.to_scipy().toarray().tolist() == expected
+    assert list(counts.attributes) == ["lis_id", "last_name", "party", "state"]
+    assert read(path, format="votes", id="LIS_ID").doc_ids == ("S1", "S2", "S3")
+    without = read(path, format="votes", attributes="v1")
+    assert without.attributes["v1"].tolist() == ["Y", "n", "Nay"]
+    (tmp_path / "rollcalls.csv").write_text("number,passed\n1,1\n2,0\n3,0\n")
+    told = read(path, format="votes", outcome=True).to_scipy().toarray()[-1]
+    assert told.tolist() == [1, 0, 0, 1, 0, 1]
+
+
+def test_calls_must_have_names_of_their_own(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("who,v1,v1\nx,Y,N\n")
+    with pytest.raises(InvalidFile, match=r"votes\.csv:1: columns must differ .* 'v1' is there"):
+        read(path, format="votes", outcome=True)
+
+
+def test_votes_as_numbers(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("who,a,b\nx,1,0\ny,9,1\nz,,1\n")
+    counts = read(path, format="votes")
+    assert counts.doc_ids == ("x", "y", "z")
+    expected = [[1, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 0]]
+    assert counts.to_scipy().toarray().tolist() == expected
+
+
+def test_a_table_without_votes_is_told_so(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("q1,q2\nwell,badly\n")
+    with pytest.raises(InvalidFile, match=r"nothing but votes .* the last, 'q2', holds 'badly'"):
+        read(path, format="votes")
+    with pytest.raises(InvalidParameter, match="option 'codes' has no effect on the format"):
+        read(path, format="votes", codes="q1")
+
+
+@pytest.mark.parametrize(
+    ("result", "passed"),
+    [
+        ("Amendment Rejected", False),
+        ("Motion to Table Failed", False),
+        ("Point of Order Not Sustained", False),
+        ("Veto Sustained", False),
+        ("Point of Order Sustained", True),
+        ("Nomination Confirmed", True),
+        ("Cloture Motion Agreed to", True),
+        ("Veto Overridden", True),
+        (1, True),
+        (0, False),
+        ("Held over", None),
+    ],
+)
+def test_results_are_read_as_they_are_worded(result, passed):
+    assert Calls({"RC1": {"vote_result": result}}).passed("RC1") is passed
+
+
+def test_absence_is_no_exposure_for_models_of_lengths(folder):
+    counts = read(folder / "S108_votes.csv.xz")
+    fitted = dcomp.DCA(1, model="GP", verbose=0, max_iter=5, tol=0).fit(counts).fit_
+    np.testing.assert_array_equal(fitted.exposure, [[1, 1, 1, 1], [1, 1, 1, 0], [0, 1, 1, 0]])
+    assert fitted.exposure_rule == "observed"
+    np.testing.assert_array_equal(fitted.observe(counts.rows([2])).exposure, [[0, 1, 1, 0]])
+    # Each vote that could be cast was cast: a score is one vote per exposure, whoever was absent.
+    assert np.ptp(fitted.scores) < 0.2
+    plain = dcomp.Counts.from_matrix(counts.to_scipy(), blocks=counts.features.blocks)
+    assert dcomp.DCA(1, model="GP", verbose=0, max_iter=5, tol=0).fit(plain).fit_.exposure is None
+
+
+@pytest.mark.realdata
+def test_the_senate_of_2003_in_both_formats(data_folder):
+    voteview = read(data_folder / "senate2003" / "S108_votes.csv.xz", outcome=True)
+    plain = read(data_folder / "senate2003" / "votes.csv", format="votes", outcome=True)
+    assert plain.shape == (101, 918)
+    assert voteview.features.n_blocks == 675
+    # The first 459 calls are those of 2003, and both files say how each ended.
+    ours = voteview.to_scipy()[[-1]].toarray()[0, :918]
+    assert np.array_equal(ours, plain.to_scipy()[[-1]].toarray()[0])
+    assert int(ours[0::2].sum()) == 267

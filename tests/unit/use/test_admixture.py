@@ -1,0 +1,150 @@
+"""Ancestries behind genotypes: planted ones are found, and figures are those of the field."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import dcomp
+from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.io.ancestry import read_ancestry
+from dcomp.printable import columns
+from dcomp.use import admixture
+from dcomp.use.admixture import log_likelihood, validate
+from dcomp.use.hidden_genotypes import _of_entries, _without, deviance
+
+
+def matched(found, true):
+    """The columns of found in the order of true."""
+    cost = ((found[:, :, None] - true[:, None, :]) ** 2).sum(axis=0)
+    rows, cols = linear_sum_assignment(cost)
+    return found[:, rows[np.argsort(cols)]]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return dcomp.datasets.genotypes(90, 400, f_st=(0.2, 0.3, 0.25), seed=2)
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    labels = np.array(list("abc"), object)[table.memberships.argmax(axis=1)]
+    counts = table.counts.with_attributes(population=labels.tolist())
+    return admixture(counts, 3, with_intervals=True)
+
+
+def test_planted_ancestries_are_found(table, found):
+    Q = matched(found.Q, table.memberships)
+    assert np.sqrt(np.mean((Q - table.memberships) ** 2)) < 0.08
+    np.testing.assert_allclose(found.Q.sum(axis=1), 1)
+    order = matched(found.Q, table.memberships)
+    place = [int(np.argmin(np.abs(found.Q - order[:, [k]]).sum(axis=0))) for k in range(3)]
+    assert np.abs(found.frequencies[:, place] - table.components.T).mean() < 0.1
+    assert found.P.shape == (400, 3)
+    np.testing.assert_allclose(found.P, 1 - found.frequencies[0::2], atol=1e-5)
+    groups = found.by_population
+    assert groups.names == ("a", "b", "c")
+    assert len(set(groups.mean.argmax(axis=1).tolist())) == 3
+
+
+def test_intervals_hold_the_shares(table, found):
+    low, high = matched_bounds(found, table)
+    mixed = table.memberships.max(axis=1) < 0.8  # the flat prior keeps others off the corners
+    true = table.memberships[mixed]
+    inside = (true >= low[mixed]) & (true <= high[mixed])
+    assert inside.mean() > 0.7  # of 90 % intervals; tracts make neighbouring SNPs one observation
+
+
+def matched_bounds(found, table):
+    order = matched(found.Q, table.memberships)
+    place = [int(np.argmin(np.abs(found.Q - order[:, [k]]).sum(axis=0))) for k in range(3)]
+    return found.intervals.low[:, place], found.intervals.high[:, place]
+
+
+def test_the_log_likelihood_is_admixtures(found):
+    W = found.counts.to_scipy().toarray()
+    p = np.clip(found.Q @ found.P.T, 1e-12, 1 - 1e-12)
+    plain = (W[:, 1::2] * np.log(p) + W[:, 0::2] * np.log1p(-p)).sum()
+    assert found.log_likelihood == pytest.approx(plain, rel=1e-4)
+    assert found.log_likelihood == pytest.approx(found.fit.objective, rel=1e-4)
+
+
+def test_it_is_summed_in_pieces(found, monkeypatch):
+    # By the module: the room has the function under this name.
+    monkeypatch.setattr(sys.modules["dcomp.use.admixture"], "_AT_ONCE", 900)
+    value = log_likelihood(found.counts, found.Q, found.frequencies)
+    assert value == pytest.approx(found.log_likelihood, rel=1e-9)
+
+
+def test_files_go_out_and_come_back(found, tmp_path):
+    paths = found.write(tmp_path / "x")
+    assert [path.name for path in paths] == ["x.3.Q", "x.3.P"]
+    np.testing.assert_allclose(read_ancestry(paths[0]), found.Q, atol=1e-6)
+    np.testing.assert_allclose(read_ancestry(paths[1]), found.P, atol=1e-6)
+    with pytest.raises(FileExistsError):
+        found.write(tmp_path / "x")
+    found.write(tmp_path / "x", overwrite=True)
+
+
+def test_cross_validation_finds_the_number(table):
+    judged = validate(table.counts, [1, 2, 3, 5], n_folds=3)
+    assert judged.recommended == 3
+    assert judged.errors[0] > judged.errors[2]
+    assert str(judged).count("lowest") == 1
+    with pytest.raises(InvalidParameter, match="n_folds must be a whole number of at least 2"):
+        validate(table.counts, 2, n_folds=1)
+
+
+def test_the_error_is_the_mean_deviance_of_hidden_calls():
+    W = np.array([[2, 0, 1, 1], [0, 0, 0, 2]])
+    counts = dcomp.Counts.from_matrix(W, blocks=[0, 0, 1, 1])
+    Q, P = np.ones((2, 1)), np.array([[0.6], [0.4], [0.3], [0.7]])
+    of_entry, row = _of_entries(counts, np.array([[0, 1], [0, 1]], np.uint8))
+    # Hidden are the second SNP of both: one copy of each allele, and two of the second.
+    one = np.log(1 / 0.6) + np.log(1 / 1.4)
+    two = 2 * np.log(2 / 1.4)
+    assert deviance(counts, of_entry == 1, row, (Q, P)) == pytest.approx((one + two) / 2)
+    seen = _without(counts, of_entry == 1, row)
+    assert seen.to_scipy().toarray().tolist() == [[2, 0, 0, 0], [0, 0, 0, 0]]
+
+
+def test_loci_of_many_alleles_have_no_p(tmp_path):
+    (tmp_path / "x.str").write_text("a 1 5 7\na 1 6 8\nb 2 5 9\nb 2 6 8\nc 2 5 9\nc 2 6 8\n")
+    result = admixture(tmp_path / "x.str", 2, with_intervals=False)
+    assert not result.is_biallelic
+    with pytest.raises(InvalidCounts, match="P has one frequency per SNP of two alleles"):
+        _ = result.P
+    assert [path.name for path in result.write(tmp_path / "x")] == ["x.2.Q"]
+
+
+def test_what_is_said_fits_on_a_terminal(found):
+    lines = str(found).splitlines()
+    assert max(map(columns, lines)) <= 80
+    assert lines[0].startswith("3 ancestries behind 90 people at 400 loci")
+    assert len(found.people_lines(None)) == 90
+    json.dumps(found.as_record())
+
+
+def test_what_are_no_genotypes_is_told_so(tmp_path):
+    with pytest.raises(InvalidCounts, match="a block of alleles per locus"):
+        admixture(dcomp.Counts.from_matrix([[1, 2]]), 2)
+    with pytest.raises(InvalidParameter, match="takes Counts or a path of genotypes"):
+        admixture([[1, 2]], 2)
+    (tmp_path / "x.csv").write_text("a,b\nc,d\n")
+    with pytest.raises(InvalidFile, match=r"x\.csv: ancestries are found in genotypes.*as table"):
+        admixture(tmp_path / "x.csv", 2)
+
+
+@pytest.mark.realdata
+def test_thrushes_by_site(data_folder):
+    path = data_folder / "genotypes" / "thrush" / "thrush-data.str"
+    how = {"algorithm": "collapsed-gibbs", "alpha": "shared", "n_chains": 4, "max_iter": 400}
+    with pytest.warns(dcomp.ConvergenceWarning):
+        result = admixture(path, 3, with_intervals=False, **how)
+    site = result.counts.attributes["population"]
+    main = result.Q.argmax(axis=1)
+    for one in ("1", "2", "3"):
+        share = np.bincount(main[site == one], minlength=3) / np.sum(site == one)
+        assert share.max() > 0.9
