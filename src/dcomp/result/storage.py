@@ -56,7 +56,7 @@ from dcomp.result.stored_versions import upgraded
 
 FORMAT, VERSION = "dcomp-fit", 4
 MANIFEST, NAMES, SEAL = "manifest.json", "names.json", "seal"
-_MOST_AXES = {"draws": 4}  # of an array, by its folder; 2 elsewhere
+_MOST_AXES = {"draws": 4, "carried": 3}  # of an array, by its folder; 2 elsewhere
 _OF_TEXT = 5  # bytes of memory that each byte of JSON takes before it is parsed
 _KNOWN_NEEDS = frozenset({"parts"})
 
