@@ -117,7 +117,7 @@ class Path(Carried):
         more closely, three times what a rate from quarter to quarter would have."""
         half, quarter = self._gained_since(1 / 2), self._gained_since(3 / 4)
         before = half - quarter
-        if not np.isfinite(half) or quarter >= before:
+        if not np.isfinite(half) or quarter >= before or before <= 0:  # below 0 is noise
             return half
         rate = max(quarter / before, 0.5)
         return min(half, 3 * quarter * rate / (1 - rate))

@@ -22,14 +22,14 @@ def planted_counts(K, seed, n_docs=400, n_features=300, length=100):
     return truth.simulate(features, np.full(n_docs, length), rng)[0]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_eight_planted_components_are_found(seed):
     """Within 7 to 9; of the first ten seeds all are."""
     counts = planted_counts(8, seed)
-    found = select_components(counts, [4, 6, 7, 8, 9, 10, 12], random_state=seed, **QUICK)
+    found = select_components(counts, [4, 7, 8, 9, 12], random_state=seed, **QUICK)
     assert found.recommended in (7, 8, 9)
     assert found.recommended == min(found.indistinct)
-    assert [c.n_components for c in found.candidates] == [4, 6, 7, 8, 9, 10, 12]
+    assert [c.n_components for c in found.candidates] == [4, 7, 8, 9, 12]
     far = found.candidates[0]
     assert far.behind > 5 * far.behind_error  # four are too few, beyond doubt
 

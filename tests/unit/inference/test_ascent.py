@@ -240,6 +240,10 @@ def test_a_slow_climb_promises_what_it_has(power):
         path = path.climbed_by(0.0)
     assert path.long_run == 0
     assert Path().climbed_by(1.0).long_run == np.inf
+    falling = Path()
+    for t in range(40):  # by rounding, in the last quarter
+        falling = falling.climbed_by(-1e-9 if t >= 35 else 0.0)
+    assert falling.long_run < 0
 
 
 @pytest.mark.parametrize(("algorithm", "K"), [("ml", 5), ("map", 5), ("mean-field", 6)])
