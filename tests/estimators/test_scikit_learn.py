@@ -102,7 +102,7 @@ CONFORMING = [  # those that are not rounded take any numbers
 
 
 FRACTIONAL = [
-    dcomp.DCA(2, fractional=True, verbose=0, tol=1e-2),
+    dcomp.DCA(2, fractional=True, verbose=0, max_iter=40),
     dcomp.DCA(2, algorithm="map", fractional=True, verbose=0, max_iter=40),
     dcomp.LDA(2, fractional=True, verbose=0, max_iter=40),
     dcomp.GaP(2, fractional=True, verbose=0, max_iter=40),
