@@ -114,6 +114,8 @@ def admixture(
         save(found.fit.with_attributes(counts), fit_path, overwrite=True)  # checked before
         paths = (*found.write(output, overwrite=True), fit_path)
         say(f"written: {', '.join(str(path) for path in paths)}")
+        if not found.is_biallelic:
+            say("note: no .P is written, because some loci have more than two alleles")
     if as_json:
         print_json(found.as_record())
     else:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import check_output, one_line_warnings, print_json, show
+from dcomp.cli.common import check_output, one_line_warnings, print_json, say, show
 from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Force, Jobs, Json
 from dcomp.models.options import Option
 from dcomp.recipe import READING, table
+
+if TYPE_CHECKING:
+    from dcomp.data import Counts
 
 Votes = Annotated[
     Path,
@@ -80,16 +83,29 @@ def rollcall(
     if "limit" in reading:
         reading["limits"] = Limits.parse(reading.pop("limit"))
     counts, calls = read_votes_with_calls(votes, **reading)
+    _say_what_is_missing(votes, counts)
     with one_line_warnings():
         found = find(counts, k, calls=calls, level=level, n_jobs=jobs, **said(_options(), typed))
     if output is not None:
         from dcomp.result import save
 
         save(found.fit.with_attributes(counts), output, overwrite=True)  # checked before the work
+        say(f"written: {output}")
     if as_json:
         print_json(found.as_record(top))
     else:
         show("\n".join(found.lines(None if everyone else _shown(), top)))
+
+
+def _say_what_is_missing(votes: Path, counts: Counts) -> None:
+    """Voteview's votes have numbers for names: the file that has the names lies beside them."""
+    from dcomp.io.files import plain_name
+
+    if "icpsr" in counts.attributes and "party" not in counts.attributes:
+        wanted = plain_name(votes).replace("votes", "members")
+        if wanted == plain_name(votes):
+            wanted = "a file of members (with votes and members in their names)"
+        say(f"note: {wanted} is not beside {votes.name}: members are numbers, without parties")
 
 
 def _shown() -> int:

@@ -350,12 +350,23 @@ def rollcall(
         )
     _check(counts)
     known = calls if isinstance(calls, Calls) else _titled(calls or {})
-    told = Recipe.from_options(**{**USUAL, **options}, n_components=n_components).resolve(counts)
+    how_many = {"n_draws": _usual_draws(options)}
+    told = Recipe.from_options(
+        **{**USUAL, **how_many, **options}, n_components=n_components
+    ).resolve(counts)
     how: Any = {"n_jobs": n_jobs, "warn": False, **vars(told.settings)}  # agreement is shown
     fitted = fit(counts, told.model, told.algorithm, **how)
     found = intervals(fitted, counts, level=level, shares=True, seed=fitted.seed, n_jobs=n_jobs)
     positions = _turned(binary_pca(_table(counts)), counts)
     return RollCall(fitted, counts, found, _yeas(fitted), read_only(positions), known)
+
+
+def _usual_draws(options: Mapping[str, Any]) -> int:
+    """As many as usual, or as there are sweeps for."""
+    sweeps = int(options.get("max_iter") or USUAL["max_iter"])
+    burn_in = options.get("burn_in")
+    kept = sweeps - (sweeps // 2 if burn_in is None else int(burn_in))
+    return max(min(kept, int(USUAL["n_draws"])), 1)
 
 
 def _yeas(fitted: Fit) -> npt.NDArray[np.float32]:

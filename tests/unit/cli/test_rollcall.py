@@ -14,6 +14,7 @@ def test_votes_to_blocs(run, tmp_path):
     done = run("rollcall", "votes.csv", "-k", 3, *SHORT, "-o", "blocs.dcomp", "--contested")
     assert done.code == 0, done.err
     assert "classified right" in done.out
+    assert "written: blocs.dcomp" in done.err
     assert "On matter" in done.out
     assert "OUTCOME" in run("rollcall", "votes.csv", "-k", 3, *SHORT, "--all").out
     record = json.loads(run("rollcall", "votes.csv", "-k", 3, *SHORT, "--json").out)
@@ -29,3 +30,15 @@ def test_wrong_files(run, tmp_path):
     assert done.code == 1
     assert "S108_members.csv:1: this is Voteview's file of members" in done.err
     assert run("rollcall", "absent.csv").err.endswith("no such file: absent.csv\n")
+
+
+def test_votes_without_their_members(run, tmp_path):
+    """And with fewer sweeps than the usual draws."""
+    head = "congress,chamber,rollnumber,icpsr,cast_code\n"
+    cast = [
+        f"108,Senate,{c},{m},{1 if (m + c) % 3 else 6}\n" for c in range(1, 9) for m in range(9)
+    ]
+    (tmp_path / "S1_votes.csv").write_text(head + "".join(cast))
+    done = run("rollcall", "S1_votes.csv", "-k", 2, "--max-iter", 40, "--chains", 2)
+    assert done.code == 0, done.err
+    assert "note: S1_members.csv is not beside S1_votes.csv: members are numbers" in done.err
