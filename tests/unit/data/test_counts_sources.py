@@ -171,7 +171,7 @@ def test_raw_text_is_refused_with_advice(docs):
     with pytest.raises(InvalidCounts, match=r"dcomp\.data\.tokenize"):
         Counts.from_tokens(docs)
     if docs != [["fine"], "raw"]:
-        with pytest.raises(InvalidCounts, match=r"dcomp\.data\.tokenize"):
+        with pytest.raises(InvalidCounts, match=r"dcomp\.Counts\.from_texts"):
             as_counts(docs)
 
 
