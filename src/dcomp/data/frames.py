@@ -192,21 +192,18 @@ def _wide_polars(frame: Any) -> WideFrame:
 
 
 def _refuse_column(frame: Any, j: int) -> None:
-    name, values = str(frame.columns[j]), _column(frame, j)
-    dtype, is_pandas = values.dtype, _is_from("pandas", frame)
+    name, values, is_pandas = str(frame.columns[j]), _column(frame, j), _is_from("pandas", frame)
     given = values.dropna() if is_pandas else values.drop_nulls()
+    rule = f"every column of a wide frame must hold counts; column {name!r} holds"
+    first = next(iter(given), None)
     if have_many_words(given):
         raise InvalidCounts(
-            f"every column of a wide frame must hold counts; column {name!r} holds whole texts, "
-            f"{excerpt(next(iter(given)))!r}: dcomp.Counts.from_texts(frame[{name!r}]) counts "
-            "their words"
+            f"{rule} whole texts, {excerpt(str(first))!r}: "
+            f"dcomp.Counts.from_texts(frame[{name!r}]) counts their words"
         )
-    remedy = (
-        "make it the index (set_index) or drop it"
-        if is_pandas
-        else "drop it and pass it as doc_ids"
-    )
+    kind = f"words such as {excerpt(first)!r}" if isinstance(first, str) else str(values.dtype)
+    to_index = "make it the index (set_index) or drop it"
+    remedy = to_index if is_pandas else "drop it and pass it as doc_ids"
     raise InvalidCounts(
-        f"every column of a wide frame must hold counts; column {name!r} holds {dtype}: {remedy}; "
-        "answers and votes are taken by as_counts(frame, categories=True)"
+        f"{rule} {kind}: {remedy}; answers and votes are taken by as_counts(frame, categories=True)"
     )

@@ -56,7 +56,8 @@ def of_table(counts: Counts) -> tuple[str, ...]:
     """
     found = [all_zero(counts), repeated_ids(counts), lonely_features(counts)]
     if found[0] is None:
-        found += [all_equal(counts), codes(counts), normalised(counts)]
+        same = all_equal(counts)
+        found += [codes(counts), normalised(counts)] if same is None else [same]
     return tuple(line for line in found if line is not None)
 
 
@@ -91,13 +92,13 @@ def all_equal(counts: Counts) -> str | None:
 
 
 def repeated_ids(counts: Counts) -> str | None:
-    """Two documents have one id.
+    """Two documents have one id. A text is whole, whatever it is called: of texts nothing is said.
 
     >>> repeated_ids(Counts.from_matrix([[1], [2]], doc_ids=["a", "a"]))
     "1 id of documents comes again, 'a' 2 times: are rows of one document apart?"
     """
     ids = counts.doc_ids
-    if ids is None or len(distinct := set(ids)) == len(ids):
+    if ids is None or counts.text is not None or len(distinct := set(ids)) == len(ids):
         return None
     name, times = Counter(ids).most_common(1)[0]
     again = len(ids) - len(distinct)

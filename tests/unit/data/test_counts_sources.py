@@ -61,7 +61,7 @@ def test_polars_frames():
     assert dense(Counts.from_frame(pl.DataFrame({"a": [1, 2], "b": [0, 7]}))) == [[1, 0], [2, 7]]
     with pytest.raises(InvalidCounts, match="found nan at document 1, feature 'a'"):
         Counts.from_frame(pl.DataFrame({"a": [1, None]}))
-    with pytest.raises(InvalidCounts, match="column 'id' holds String"):
+    with pytest.raises(InvalidCounts, match="column 'id' holds words such as 'x'"):
         Counts.from_frame(pl.DataFrame({"id": ["x"], "a": [1]}))
 
 
