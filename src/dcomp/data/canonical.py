@@ -18,8 +18,8 @@ from dcomp.errors import InvalidCounts
 LIMIT = 2**31 - 1  # of fractional counts, too: sums over features stay finite in float32
 TAKES_ANY = "fractional=True takes numbers that are not whole"
 MISSING = (
-    "what is missing is left out, not written: an entry of 0, an empty block for an answer, vote "
-    "or genotype (as_counts(frame, categories=True)), an exposure of 0 for GP and CGP"
+    "what is missing is left out, not written as NaN: an entry of 0, an empty block for an answer, "
+    "vote or genotype (as_counts(frame, categories=True)), an exposure of 0 for GP and CGP"
 )
 _CHUNK = 1 << 18  # bounds the temporaries that checking needs, whatever the number of entries
 

@@ -138,7 +138,9 @@ def test_the_first_bad_cell_is_named(value, message, form):
         table = getattr(sparse, f"{form}_array")(table)
     hint = r" \(fractional=True takes numbers that are not whole\)" if value == 0.5 else ""
     if np.isnan(value):  # how missing is written is said instead
-        hint = ": what is missing is left out, not written: .* an exposure of 0 for GP and CGP"
+        hint = (
+            ": what is missing is left out, not written as NaN: .* an exposure of 0 for GP and CGP"
+        )
     with pytest.raises(InvalidCounts, match=message + f" document 1, feature 2{hint}$"):
         Counts.from_matrix(table)
     with pytest.raises(InvalidCounts, match=message + f" document 'd1', feature 'the'{hint}$"):
