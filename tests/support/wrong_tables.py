@@ -336,6 +336,19 @@ probably not meant is a warning of one line, of class `dcomp.DataWarning`, at th
 fit: `warnings.simplefilter("ignore", dcomp.DataWarning)` silences it, and `"error"` stops there.
 The shell says the same in its own words. The tests give each of these tables, compare what is said
 with this page, and see that the nearest right table is taken without a word.
+
+```python
+import warnings
+
+import numpy as np
+
+import dcomp
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", dcomp.DataWarning)
+    dcomp.LDA(2, verbose=0).fit(np.full((30, 12), 7))
+print(caught[0].message)  # every count is 7: ...
+```
 """
 
 
