@@ -13,6 +13,7 @@ from dcomp import data, inference, models
 from dcomp.data import Counts, TextOptions, as_counts
 from dcomp.errors import (
     ConvergenceWarning,
+    DataWarning,
     DcompError,
     FlatTreeWarning,
     InvalidCounts,
@@ -41,6 +42,7 @@ __all__ = [
     "PLSA",
     "ConvergenceWarning",
     "Counts",
+    "DataWarning",
     "DcompError",
     "Fit",
     "FlatTreeWarning",

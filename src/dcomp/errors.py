@@ -62,6 +62,10 @@ class FlatTreeWarning(UserWarning):
     structure found no node above the leaves."""
 
 
+class DataWarning(UserWarning):
+    """A table can be fitted, and looks like one that was not meant: the message says by what."""
+
+
 _held: ContextVar[list[Warning] | None] = ContextVar("held warnings", default=None)
 
 

@@ -15,7 +15,6 @@ from dcomp.errors import InvalidParameter
 from dcomp.recipe import OF_NEW
 
 if TYPE_CHECKING:
-    from dcomp.data import Counts
     from dcomp.evaluate import HeldOut
     from dcomp.result import Fit
 
@@ -76,7 +75,8 @@ def evaluate(
     source = Source(input, said(OF_NEW, typed))
     fitted = source.load(fit)
     counts, dropped = counts_for(fitted, source, quiet)
-    score = _score(fitted, counts, options, exposure=exposure, seed=seed, n_jobs=jobs)
+    observed = fitted.observe(counts, exposure)  # of which no score says what the note below does
+    score = _score(fitted, observed, options, seed=seed, n_jobs=jobs)
     bound = None
     if fitted.has_bound:
         bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
@@ -102,11 +102,11 @@ def _options(method: str, fraction: float, particles: int | None) -> dict[str, A
     return {"particles": 20 if particles is None else particles}
 
 
-def _score(fitted: Fit, counts: Counts, options: dict[str, Any], **common: Any) -> HeldOut:
+def _score(fitted: Fit, observed: Any, options: dict[str, Any], **common: Any) -> HeldOut:
     from dcomp.evaluate import completion, left_to_right
 
     how: Any = completion if "fraction" in options else left_to_right
-    score: HeldOut = how(fitted, counts, **options, **common)
+    score: HeldOut = how(fitted, observed, **options, **common)
     return score
 
 

@@ -145,17 +145,13 @@ def _row_lengths(value: str) -> tuple[int, int]:
 
 def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
     """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
-    from dcomp.data.counts import amount
+    from dcomp.validation import unknown_features
 
     counts = source.read(fit, quiet=quiet)
     tokens = counts.n_tokens
     counts, dropped = counts.aligned_to(fit.features)
     if dropped and not quiet:
-        share = 100 * dropped / tokens
-        say(
-            f"note: {amount(dropped)} of {amount(tokens)} tokens ({share:.1f} %) are dropped: "
-            "the fit does not know their features"
-        )
+        say(f"note: {unknown_features(dropped, tokens)}")
     return counts, dropped
 
 

@@ -17,6 +17,10 @@ from dcomp.errors import InvalidCounts
 
 LIMIT = 2**31 - 1  # of fractional counts, too: sums over features stay finite in float32
 TAKES_ANY = "fractional=True takes numbers that are not whole"
+MISSING = (
+    "what is missing is left out, not written as NaN: an entry of 0, an empty block for an answer, "
+    "vote or genotype (as_counts(frame, categories=True)), an exposure of 0 for GP and CGP"
+)
 _CHUNK = 1 << 18  # bounds the temporaries that checking needs, whatever the number of entries
 
 
@@ -153,7 +157,7 @@ def _refuse_first(
     rule = f"at most {LIMIT}" if too_large else kind
     shown = f"{value:.15g}" if values.dtype.kind == "f" else str(value)
     would_do = not fractional and 0 < value <= LIMIT
-    hint = f" ({TAKES_ANY})" if would_do else ""
+    hint = f" ({TAKES_ANY})" if would_do else f": {MISSING}" if np.isnan(value) else ""
     raise InvalidCounts(f"counts must be {rule}; found {shown} at {where(position)}{hint}")
 
 

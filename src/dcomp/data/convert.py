@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from dcomp.data import frames
 from dcomp.data.categories import from_frame
 from dcomp.data.counts import Counts
+from dcomp.data.mistaken import refuse_mistaken
 from dcomp.errors import InvalidParameter
 
 
@@ -44,6 +45,7 @@ def as_counts(
         if not (feature_names is None and doc_ids is None and blocks is None):
             raise InvalidParameter("feature_names, doc_ids and blocks have no effect on Counts")
         return X
+    refuse_mistaken(X)
     if categories:
         if not frames.is_frame(X) or fractional or not (feature_names is None and blocks is None):
             raise InvalidParameter(
@@ -70,8 +72,6 @@ def as_counts(
 
 
 def _holds_tokens(X: Any) -> bool:
-    if isinstance(X, str):
-        return True
     if not isinstance(X, list | tuple):
         return False
     first = next((doc for doc in X if not isinstance(doc, list | tuple) or doc), None)

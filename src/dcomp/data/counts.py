@@ -166,14 +166,20 @@ found -1 at document 'd17', feature 'the'
         """Take counts from a pandas or polars frame: a row per document, a column per feature.
 
         Columns name the features. A pandas index names the documents, unless it is the default.
-        `fractional`: whether counts need not be whole.
+        `fractional`: whether counts need not be whole. A first or last column that only numbers
+        the documents, or is called "label", "year" and the like, is refused, unless
+        `feature_names` says that it is a feature.
 
         >>> import pandas
         >>> frame = pandas.DataFrame({"cat": [1, 0], "dog": [2, 5]}, index=["d1", "d2"])
         >>> Counts.from_frame(frame).doc_ids
         ('d1', 'd2')
         """
-        values, names, ids = frames.wide(df)
+        if (
+            frames.is_frame(df) and feature_names is None and blocks is None
+        ):  # a name may come again in another block
+            frames.check_unique(df)
+        values, names, ids = frames.wide(df, are_features=feature_names is not None)
         return cls.from_matrix(
             values,
             feature_names=names if feature_names is None else feature_names,

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dcomp.data.mistaken import excerpt, have_many_words
 from dcomp.errors import InvalidCounts
+
+# What the first or last column is called where it says which document, not how often.
+_LABELS = {"id", "ids", "docid", "doc_id", "document_id", "index", "label", "labels", "class"}
+_LABELS |= {"cluster", "target", "y", "year"}
+_VOCABULARY = 30  # names in alphabetical order that are no accident
+_RUN = 5  # rows from which on a column 0, 1, 2, … is no accident
 
 
 class WideFrame(NamedTuple):
@@ -37,13 +44,92 @@ def _is_from(library: str, value: object) -> bool:
     return isinstance(kind, type) and isinstance(value, kind)
 
 
-def wide(frame: Any) -> WideFrame:
+def check_columns(frame: Any, *, are_features: bool = False) -> None:
+    """An error where a column of a wide frame is no feature: words, texts, a label, an id. With
+    `are_features` numbers are taken for counts, whatever they are called.
+
+    >>> import pandas
+    >>> check_columns(pandas.DataFrame({"cat": [1, 0], "dog": [2, 5], "label": [0, 1]}))
+    Traceback (most recent call last):
+    dcomp.errors.InvalidCounts: every column of a wide frame must hold counts; column 'label' says \
+which document it is: make it the index (set_index) or drop it, with_attributes keeps it \
+beside the counts (if it is a feature: as_counts(frame, feature_names=frame.columns))
+    """
+    named = _is_from("polars", frame) or not _is_default_index(frame.columns)
+    for j, dtype in enumerate(frame.dtypes):
+        if not _is_numeric(dtype):
+            _refuse_column(frame, j)
+    if named and not are_features and frame.shape[1] > 1:
+        for j in (0, frame.shape[1] - 1):
+            if _is_label(frame, j):
+                _refuse_label(str(frame.columns[j]))
+
+
+def check_unique(frame: Any) -> None:
+    """An error where a wide frame has two columns of one name.
+
+    >>> import pandas
+    >>> check_unique(pandas.DataFrame([[1, 2]], columns=["cat", "cat"]))
+    Traceback (most recent call last):
+    dcomp.errors.InvalidCounts: every feature must be one column of a wide frame; 'cat' is there \
+twice: frame.T.groupby(level=0).sum().T adds up columns of one name
+    """
+    seen: set[Any] = set()
+    for name in frame.columns:
+        if name in seen:
+            raise InvalidCounts(
+                f"every feature must be one column of a wide frame; {str(name)!r} is there twice: "
+                "frame.T.groupby(level=0).sum().T adds up columns of one name"
+            )
+        seen.add(name)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # of polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return getattr(getattr(dtype, "subtype", dtype), "kind", "O") in "biuf"
+
+
+def _column(frame: Any, j: int) -> Any:
+    return frame.to_series(j) if _is_from("polars", frame) else frame.iloc[:, j]
+
+
+def _is_label(frame: Any, j: int) -> bool:
+    name = str(frame.columns[j]).strip().lower()
+    if name.startswith("unnamed: "):  # which pandas calls a column without name
+        return True
+    if name in _LABELS and not _is_vocabulary([str(name) for name in frame.columns]):
+        return True
+    values = _column(frame, j)
+    if len(values) < _RUN:
+        return False
+    steps = np.arange(len(values))
+    given = np.asarray(values.to_numpy())
+    return any(np.array_equal(given, steps + first) for first in (0, 1))
+
+
+def _is_vocabulary(names: list[str]) -> bool:
+    """Many words in alphabetical order, among which a "year" at the end is one of them."""
+    return len(names) >= _VOCABULARY and names == sorted(names)
+
+
+def _refuse_label(name: str) -> None:
+    raise InvalidCounts(
+        f"every column of a wide frame must hold counts; column {name!r} says which document it "
+        "is: make it the index (set_index) or drop it, with_attributes keeps it beside the counts "
+        "(if it is a feature: as_counts(frame, feature_names=frame.columns))"
+    )
+
+
+def wide(frame: Any, *, are_features: bool = False) -> WideFrame:
     """Take a wide frame apart: values (sparse if all columns are), names and document ids.
 
     >>> wide(3)
     Traceback (most recent call last):
     dcomp.errors.InvalidCounts: a pandas or polars DataFrame is expected; found int
     """
+    if is_frame(frame):
+        check_columns(frame, are_features=are_features)
     if _is_from("pandas", frame):
         return _wide_pandas(frame)
     if _is_from("polars", frame):
@@ -67,10 +153,6 @@ def columns(frame: Any) -> list[Any]:
 
 def _wide_pandas(frame: Any) -> WideFrame:
     types = list(frame.dtypes)
-    for name, dtype in zip(frame.columns, types, strict=True):
-        kind = getattr(getattr(dtype, "subtype", dtype), "kind", "O")
-        if kind not in "biuf":
-            _refuse_column(str(name), str(dtype), "make it the index (set_index) or drop it")
     if types and all(hasattr(dtype, "fill_value") for dtype in types):
         if any(dtype.fill_value != 0 for dtype in types):
             raise InvalidCounts("sparse columns must have fill value 0, since a gap means no count")
@@ -108,9 +190,6 @@ def _is_default_index(index: Any) -> bool:
 
 
 def _wide_polars(frame: Any) -> WideFrame:
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if not (dtype.is_numeric() or str(dtype) == "Boolean"):
-            _refuse_column(name, str(dtype), "drop it and pass it as doc_ids")
     if len(set(frame.dtypes)) == 1 and not any(frame.null_count().row(0)):
         values = frame.to_numpy()
     else:
@@ -120,8 +199,19 @@ def _wide_polars(frame: Any) -> WideFrame:
     return WideFrame(values, list(frame.columns), None)
 
 
-def _refuse_column(name: str, dtype: str, remedy: str) -> None:
+def _refuse_column(frame: Any, j: int) -> None:
+    name, values, is_pandas = str(frame.columns[j]), _column(frame, j), _is_from("pandas", frame)
+    given = values.dropna() if is_pandas else values.drop_nulls()
+    rule = f"every column of a wide frame must hold counts; column {name!r} holds"
+    first = next(iter(given), None)
+    if have_many_words(given):
+        raise InvalidCounts(
+            f"{rule} whole texts, {excerpt(str(first))!r}: "
+            f"dcomp.Counts.from_texts(frame[{name!r}]) counts their words"
+        )
+    kind = f"words such as {excerpt(first)!r}" if isinstance(first, str) else str(values.dtype)
+    to_index = "make it the index (set_index) or drop it"
+    remedy = to_index if is_pandas else "drop it and pass it as doc_ids"
     raise InvalidCounts(
-        f"every column of a wide frame must hold counts; column {name!r} holds {dtype}: {remedy}; "
-        "answers and votes are taken by as_counts(frame, categories=True)"
+        f"{rule} {kind}: {remedy}; answers and votes are taken by as_counts(frame, categories=True)"
     )

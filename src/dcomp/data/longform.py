@@ -6,13 +6,14 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from dcomp.data.canonical import LIMIT, Rows, compressed, counted
+from dcomp.data.mistaken import are_texts, excerpt
 from dcomp.data.sequences import Sequences
 from dcomp.errors import InvalidCounts, InvalidParameter
 
@@ -50,6 +51,8 @@ def from_columns(
     columns, keys = _number(keys, "feature", missing_inside=blocks is not None)
     if rows.size != columns.size:
         _refuse_lengths(rows.size, columns.size)
+    if blocks is None and are_texts(keys, rows.size):
+        refuse_texts(str(keys[0]), "features")
     columns, keys = _sort_features(columns, keys, in_blocks=blocks is not None)
 
     def where(k: int) -> str:
@@ -181,6 +184,8 @@ def from_token_lists(
         if wrong is not None:
             kind = "(bag, token) pairs of strings" if in_bags else "strings"
             raise InvalidCounts(f"tokens must be {kind}; found {wrong!r}")
+        if are_texts(names, len(codes)):
+            refuse_texts(names[0], "tokens")
         names = sort_names(columns, names)
     shape = (len(ends) - 1, len(names))
     if 0 in shape:
@@ -256,7 +261,23 @@ def _ids(doc: ArrayLike, i: int) -> NDArray[np.int32]:
     return values.astype(np.int32)
 
 
-_TOKENISE = "tokenise the text first, with dcomp.data.tokenize, or count words with dcomp.data.bag"
+_TOKENISE = (
+    "dcomp.Counts.from_texts counts the words of texts, dcomp.data.tokenize gives them in order"
+)
+
+
+def refuse_texts(text: str, what: str) -> NoReturn:
+    """An error about names of features, or tokens, that are whole texts.
+
+    >>> refuse_texts("It was a dark and stormy night", "tokens")
+    Traceback (most recent call last):
+    dcomp.errors.InvalidCounts: tokens must be words or names; found whole texts, 'It was a dark \
+and stormy night': dcomp.Counts.from_texts counts the words of texts, dcomp.data.tokenize gives \
+them in order
+    """
+    raise InvalidCounts(
+        f"{what} must be words or names; found whole texts, {excerpt(text)!r}: {_TOKENISE}"
+    )
 
 
 def _check_tokens(doc: Any, i: int, doc_ids: Sequence[object] | None) -> None:

@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcomp.data import Counts, as_counts
+from dcomp.data.frames import check_columns, check_unique, is_frame
+from dcomp.data.mistaken import refuse_mistaken
 from dcomp.errors import InvalidCounts
 from dcomp.estimators.progress import announce, progress
 from dcomp.evaluate import HeldOut, completion
@@ -283,11 +285,13 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 if counts.features.names is not None:
                     self.feature_names_in_ = np.array(counts.features.names, dtype=object)
             return counts if self.blocks is None or not reset else counts.with_blocks(self.blocks)
-        # Other kinds of sparse tables become the first: scikit-learn cannot look for NaN in them.
-        kinds = ("csr", "csc", "coo", "bsr")
-        table = validate_data(
-            self, X, accept_sparse=kinds, dtype="numeric", reset=reset, accept_large_sparse=True
-        )
+        refuse_mistaken(X)
+        if is_frame(X):
+            check_unique(X)
+            check_columns(X)
+        # Other kinds of sparse tables become the first. NaN is found later, with its place.
+        how: Any = {"accept_sparse": ("csr", "csc", "coo", "bsr"), "accept_large_sparse": True}
+        table = validate_data(self, X, dtype="numeric", reset=reset, ensure_all_finite=False, **how)
         names = getattr(self, "feature_names_in_", None)
         blocks = self.blocks if reset else self.fit_.features.block_ids
         ids = getattr(X, "index", None)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dcomp import _core
 from dcomp.data import Counts, halves
 from dcomp.data.counts import amount
-from dcomp.errors import InvalidCounts, InvalidParameter
+from dcomp.errors import DataWarning, InvalidCounts, InvalidParameter, warn
 from dcomp.executors import Executor, LocalExecutor, resolve_executor
 from dcomp.inference.mean_field import Weights
 from dcomp.models import Observations
@@ -73,16 +73,19 @@ def completion(
 ) -> HeldOut:
     """Document completion: fold in a `fraction` of each document's tokens, predict the rest.
 
+    Documents that were fitted are scored with a warning: that is not held-out.
+
     >>> import dcomp
-    >>> X = np.random.default_rng(0).poisson(2.0, (30, 8))
-    >>> fitted = dcomp.LDA(2, verbose=0).fit(X).fit_
-    >>> completion(fitted, X).perplexity < 8
+    >>> X = np.random.default_rng(0).poisson(2.0, (60, 8))
+    >>> fitted = dcomp.LDA(2, verbose=0).fit(X[:30]).fit_
+    >>> completion(fitted, X[30:]).perplexity < 9
     True
     """
     fit = as_fit(fit)
     if not 0 < fraction < 1:
         raise InvalidParameter(f"fraction must lie between 0 and 1; got {fraction}")
     observed = fit.observe(X, exposure)
+    warn_of_training(fit, X, observed)
     workers, parts = resolve_executor(n_jobs, executor), observed.parts
     how = _Completion(fit.predictor, mean_loadings(fit, workers.n_threads), fraction, seed)
     found, n_tokens = workers.map_reduce(_complete, parts, [None] * len(parts), how)
@@ -90,6 +93,17 @@ def completion(
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
     per_document, tokens = (np.concatenate(x) for x in zip(*workers.gather(found), strict=True))
     return over_documents(per_document, tokens.astype(np.float64))
+
+
+def warn_of_training(fit: Fit, X: Any, observed: Observations) -> None:
+    """A warning where what is scored is what was fitted; X that is observed already is the caller's
+    own business."""
+    if X is observed or observed.counts.n_docs != fit.provenance.n_docs:
+        return
+    if fit.is_of(observed.counts):
+        warn(
+            "the fit was made from these very documents: the score is not held-out", DataWarning, 3
+        )
 
 
 @dataclass(frozen=True)

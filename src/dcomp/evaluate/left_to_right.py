@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dcomp import _core
 from dcomp.data.canonical import LIMIT
 from dcomp.errors import InvalidCounts, UnsupportedCombination
-from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents
+from dcomp.evaluate.heldout import HeldOut, mean_loadings, over_documents, warn_of_training
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.room import require_whole
 from dcomp.models import Model, Observations
@@ -81,10 +81,10 @@ def left_to_right(
     tokens × particles × K, and with the length of documents up to 100 tokens.
 
     >>> import dcomp
-    >>> X = np.random.default_rng(0).poisson(2.0, (30, 8))
-    >>> fitted = dcomp.LDA(2, verbose=0).fit(X).fit_
-    >>> score = left_to_right(fitted, X)
-    >>> score.perplexity < 8, score.monte_carlo_error < score.standard_error
+    >>> X = np.random.default_rng(0).poisson(2.0, (60, 8))
+    >>> fitted = dcomp.LDA(2, verbose=0).fit(X[:30]).fit_
+    >>> score = left_to_right(fitted, X[30:])
+    >>> score.perplexity < 9, score.monte_carlo_error < score.standard_error
     (True, True)
     """
     fit = as_fit(fit)
@@ -93,6 +93,7 @@ def left_to_right(
     _check_model(fit.model)
     particles = whole_number("particles", particles, 1)
     observed = fit.observe(X, exposure)
+    warn_of_training(fit, X, observed)
     if observed.counts.n_tokens == 0:
         raise InvalidCounts("left_to_right needs documents with tokens; these have none")
     _check_length(observed, particles)

@@ -23,7 +23,7 @@ import numpy as np
 
 from dcomp import validation
 from dcomp.data import Counts, as_counts
-from dcomp.errors import InvalidParameter, MissingDependency
+from dcomp.errors import DataWarning, InvalidParameter, MissingDependency, warn
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
 from dcomp.evaluate.evidence import Evidence, evidence
@@ -215,6 +215,8 @@ def select_components(
         keep=None if keep is None else Path(keep),
     )
     numbers = _checked(ks)
+    for line in validation.of_table(counts):  # once, and not for every chain
+        warn(line, DataWarning)
     measure = check_measure(measure)
     validation.whole_number("n_top", n_top, 2)
     if with_evidence not in (True, False, "auto"):

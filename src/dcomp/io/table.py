@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dcomp.data.canonical import LIMIT, TAKES_ANY
+from dcomp.data.canonical import LIMIT, MISSING, TAKES_ANY
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
 from dcomp.data.longform import sort_names
+from dcomp.data.mistaken import are_texts, excerpt, have_many_words
 from dcomp.errors import DcompError, InvalidFile, InvalidParameter
 from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened, plain_name
 from dcomp.io.limits import Budget, Limits
@@ -152,15 +153,19 @@ class _Cells:
             hint = "" if self.fractional or not 0 <= value <= LIMIT else f" ({TAKES_ANY})"
             raise InvalidFile(
                 f"{self.path}:{line}: counts must be non-negative {kind} up to {LIMIT}; "
-                f"found {field!r} in column {column!r}{hint or _no_count(field)}"
+                f"found {excerpt(field)!r} in column {column!r}{hint or _no_count(field, column)}"
             )
         return value
 
 
-def _no_count(field: str) -> str:
-    """Which formats take words where counts are expected."""
+def _no_count(field: str, column: str) -> str:
+    """Which formats take words where counts are expected; how missing is written."""
+    if field.strip().lower() in ("", "nan", "na", "null", "none"):
+        return f": {MISSING}"
     if _is_number(field):
         return ""
+    if have_many_words([field]):
+        return f" (whole texts are read by text={column!r})"
     return " (format='categories' reads a table of answers, format='votes' one of votes)"
 
 
@@ -178,6 +183,12 @@ def _read_long(path: Path, header: list[str], rows: Rows, cells: _Cells) -> Coun
         entries.add(line, row)
     if not entries.documents:
         raise InvalidFile(f"{path}: there must be at least one line below the header")
+    if are_texts(entries.features, len(entries.rows)):
+        raise InvalidFile(
+            f"{path}: the second column of a long table must name features; column {header[1]!r} "
+            f"holds whole texts, {excerpt(next(iter(entries.features)))!r}: "
+            f"text={header[1]!r} counts their words"
+        )
     return entries.counts()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dcomp import validation
 from dcomp.data import FeatureSpace, as_counts
-from dcomp.errors import InvalidParameter
+from dcomp.errors import DataWarning, InvalidParameter, warn
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.laplace import LaplaceFoldIn, laplace_fold_in
@@ -73,11 +73,15 @@ class Predictor:
 
         Components fitted with exposure "total" or "observed" apply it to new documents; those
         fitted with numbers ask for theirs. Components of fractional counts take fractional ones;
-        for the others make them with `Counts.from_matrix(X, fractional=True)`.
+        for the others make them with `Counts.from_matrix(X, fractional=True)`. Features that are
+        not known are dropped, and a warning says how many tokens that is.
         """
         if isinstance(X, Observations):
             return X
-        counts, _ = as_counts(X, fractional=self.fractional).aligned_to(self.features)
+        given = as_counts(X, fractional=self.fractional)
+        counts, dropped = given.aligned_to(self.features)
+        if dropped > 0:
+            warn(validation.unknown_features(dropped, given.n_tokens), DataWarning)
         exposure = self.exposure_rule if exposure is None else exposure
         if exposure is None and self.asks_exposure:
             raise InvalidParameter(

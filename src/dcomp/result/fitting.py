@@ -53,7 +53,7 @@ def fit(
     which the best is carried on, as `MeanField` has it. `max_iter`: 200 sweeps of a sampler and
     1000 of what stops by itself, unless given; those of tries come on top. `warn`: where they were
     not enough, of a sampler by R-hat of its log joint (it is silent about fewer than 40 recorded
-    sweeps).
+    sweeps); and of a table that looks wrong (docs/guides/wrong-tables.md), unless it is resumed.
 
     >>> from dcomp.models import GammaPoisson
     >>> first = fit([[3, 1, 0], [0, 1, 4]], GammaPoisson.build(2), max_iter=3, tol=0)
@@ -74,6 +74,8 @@ def fit(
     if exposure is None and resume is None:
         exposure = validation.usual_exposure(counts, model)
     observed = validation.resolve_observations(counts, model, exposure)
+    if warn and resume is None:
+        validation.tell_suspicions(observed, model)
     plan_draws(counts, model, algorithm, max_iter, n_chains, draw_budget)
     provenance = Provenance.from_counts(counts)
     earlier = None if resume is None else _earlier_run(resume, provenance, n_chains, max_iter)

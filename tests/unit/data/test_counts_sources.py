@@ -61,7 +61,7 @@ def test_polars_frames():
     assert dense(Counts.from_frame(pl.DataFrame({"a": [1, 2], "b": [0, 7]}))) == [[1, 0], [2, 7]]
     with pytest.raises(InvalidCounts, match="found nan at document 1, feature 'a'"):
         Counts.from_frame(pl.DataFrame({"a": [1, None]}))
-    with pytest.raises(InvalidCounts, match="column 'id' holds String"):
+    with pytest.raises(InvalidCounts, match="column 'id' holds words such as 'x'"):
         Counts.from_frame(pl.DataFrame({"id": ["x"], "a": [1]}))
 
 
@@ -171,7 +171,7 @@ def test_raw_text_is_refused_with_advice(docs):
     with pytest.raises(InvalidCounts, match=r"dcomp\.data\.tokenize"):
         Counts.from_tokens(docs)
     if docs != [["fine"], "raw"]:
-        with pytest.raises(InvalidCounts, match=r"dcomp\.data\.tokenize"):
+        with pytest.raises(InvalidCounts, match=r"dcomp\.Counts\.from_texts"):
             as_counts(docs)
 
 

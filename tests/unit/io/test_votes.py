@@ -192,6 +192,7 @@ def test_results_are_read_as_they_are_worded(result, passed):
     assert Calls({"RC1": {"vote_result": result}}).passed("RC1") is passed
 
 
+@pytest.mark.filterwarnings("ignore:.* answers are missing:dcomp.DataWarning")  # on purpose
 def test_absence_is_no_exposure_for_models_of_lengths(folder):
     counts = read(folder / "S108_votes.csv.xz")
     fitted = dcomp.DCA(1, model="GP", verbose=0, max_iter=5, tol=0).fit(counts).fit_

@@ -1,0 +1,122 @@
+"""Wrong tables are told so, right ones are taken without a word; the guide says what is said."""
+
+import warnings
+
+import numpy as np
+import pytest
+from support.wrong_tables import ERRORS, PAGE, WARNINGS, page, plain, said
+
+import dcomp
+from dcomp import datasets, validation
+from dcomp.evaluate import left_to_right, select_components
+from dcomp.models import DirichletMultinomial
+from dcomp.validation import suspicions
+
+CASES = [*ERRORS, *WARNINGS]
+BY_NAME = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+
+
+def test_the_guide_says_what_is_said():
+    assert PAGE.read_text(encoding="utf-8") == page()  # tests/support/wrong_tables.py writes it
+
+
+@BY_NAME
+def test_a_wrong_table_is_told_so_in_one_line(case):
+    line = said(case.wrong)
+    assert line
+    assert "\n" not in line
+    is_error = line.startswith(("InvalidCounts: ", "InvalidFile: "))
+    assert is_error == (case in ERRORS)
+
+
+@BY_NAME
+def test_the_nearest_right_table_is_taken_without_a_word(case):
+    assert said(case.right) == ""
+
+
+@pytest.mark.parametrize("name", ["genotypes", "votes", "mutations", "cells", "text", "baskets"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_tables_as_the_world_has_them_are_not_suspected(name, seed):
+    assert suspicions.of_table(getattr(datasets, name)(seed=seed).counts) == ()
+
+
+def test_short_documents_of_even_lengths_are_not_taken_for_codes():
+    rng = np.random.default_rng(0)
+    for length, features in ((2, 5), (10, 5), (12, 40)):
+        table = rng.multinomial(length, np.full(features, 1 / features), 20_000)
+        assert suspicions.codes(dcomp.as_counts(table)) is None
+
+
+def test_a_few_calls_without_dissent_are_not_suspected():
+    counts = datasets.votes(60, 100, unanimous=0.3, seed=0).counts
+    assert suspicions.lonely_features(counts.columns(counts.feature_totals > 0)) is None
+
+
+@pytest.mark.parametrize("base", [2, np.e, 10])
+def test_logarithms_are_known_whatever_their_base_and_were_genes_left_out(base):
+    table = plain(40, 30)
+    shares = table / table.sum(axis=1, keepdims=True) * 1e4
+    for genes in (30, 15):
+        logs = (np.log1p(shares) / np.log(base))[:, :genes].astype(np.float32)
+        line = suspicions.normalised(dcomp.as_counts(logs, fractional=True))
+        assert line is not None
+        assert "logarithms" in line
+
+
+def test_weights_and_halves_are_no_logarithms():
+    for table in (plain() / 2, plain() * np.linspace(0.1, 3, 12), np.sqrt(plain())):
+        assert suspicions.normalised(dcomp.as_counts(table, fractional=True)) is None
+
+
+def test_a_fit_that_goes_on_or_was_told_to_be_silent_says_nothing():
+    model = DirichletMultinomial.build(20)
+    with pytest.warns(dcomp.DataWarning, match="20 components and 5 documents"):
+        first = dcomp.fit(plain(5), model, max_iter=2, tol=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dcomp.fit(plain(5), first.model, max_iter=3, tol=0, resume=first)
+        dcomp.fit(plain(5), model, max_iter=2, tol=0, warn=False)
+
+
+def test_a_choice_of_k_warns_once_of_the_table():
+    counts = dcomp.as_counts(plain(), doc_ids=["same"] * 30)
+    with pytest.warns(dcomp.DataWarning) as caught:
+        select_components(counts, [1, 2], n_chains=2, max_iter=3, with_evidence=False)
+    assert ["come again" in str(w.message) for w in caught] == [True]
+
+
+def test_the_other_score_tells_of_training_data_too():
+    fitted = dcomp.fit(plain(), DirichletMultinomial.build(2), max_iter=3, tol=0)
+    with pytest.warns(dcomp.DataWarning, match="these very documents"):
+        left_to_right(fitted, plain(), particles=2)
+
+
+def test_what_was_dropped_is_counted():
+    assert validation.unknown_features(3, 1200).startswith("3 of 1,200 tokens (0.2 %) are dropped")
+
+
+def test_a_label_is_a_feature_where_it_is_called_one():
+    import pandas
+
+    frame = pandas.DataFrame({"cat": [1, 0], "dog": [2, 5], "label": [0, 1]})
+    assert dcomp.as_counts(frame, feature_names=frame.columns).features.names[-1] == "label"
+
+
+def test_a_name_may_come_again_in_another_block():
+    import pandas
+
+    frame = pandas.DataFrame([[1, 0], [2, 5]], columns=["cat", "cat"])
+    assert dcomp.as_counts(frame, blocks=["title", "body"]).features.n_blocks == 2
+
+
+def test_polars_frames_are_told_the_same():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {"cat": [1, 0], "text": ["the cat sat on the mat", "it was not a dog"]}
+    )
+    with pytest.raises(dcomp.InvalidCounts, match=r"column 'text' holds whole texts.*from_texts"):
+        dcomp.as_counts(frame)
+    with pytest.raises(dcomp.InvalidCounts, match="column 'year' says which document"):
+        dcomp.as_counts(polars.DataFrame({"cat": [1, 0], "dog": [2, 3], "year": [1999, 2000]}))
+    with pytest.raises(dcomp.InvalidCounts, match="a Series of polars"):
+        dcomp.as_counts(frame["cat"])
