@@ -78,6 +78,11 @@ OF_GENOTYPES: tuple[dict[str, Any], ...] = (
     {}, {"rows": 1}, {"rows": 2, "columns": "id"}, {"columns": "none", "rows": 1, "missing": "0"},
 )  # fmt: skip
 
+OF_WIDE: tuple[dict[str, Any], ...] = (
+    {"transpose": True}, {"label_columns": 2}, {"transpose": True, "label_columns": 2},
+    {"transpose": True, "layout": "wide"},
+)  # fmt: skip
+
 
 def reader(name: str, ways: tuple[dict[str, Any], ...] = ({},)) -> Callable[[bytes], None]:
     """Reads a file of one format. Where there are several ways, or counts may be fractional, the
@@ -292,6 +297,11 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {
         b"doc,word\nd1,cat\nd1,cat\nd2,ant\n",
         b'doc,a,"b ""c""",d\nx,1,0,2\ny,0,3,0\n',
         b"\xef\xbb\xbfdoc,word,count\r\nd1,cat,2.5\r\n",
+    ],
+    "wide-table": lambda: [
+        b"type,bases,t1,t2\nC>A,ACA,0,5\nC>A,ACC,1,0\n",
+        b"gene,d1,d2,d3\nx,1,0,2\ny,0,3,0.5\n",
+        b"word,doc,count\ncat,d1,2\nant,d2,1\n",
     ],
     "text": lambda: [b"Cat and dog.\nDog!\n", "Straße naïve 猫\n\ncat\n".encode(), b"a\r\nb b b\n"],
     "jsonl": lambda: [

@@ -55,6 +55,13 @@ def table() -> Known:
     yield "20,000 columns", b"doc" + b",x" * 20_000 + b"\n"
 
 
+def wide_table() -> Known:
+    yield "20,000 documents of nothing", b"a,b" + b",x" * 20_000 + b"\nC>A,ACA" + b",0" * 20_000
+    yield "words only", b"a,b,c,d\nx,y,z,w\n"
+    yield "one name for all lines", b"a,b,c,d\n" + b"x,y,1,2\n" * 9
+    yield "labels of 200,000 letters", b"a,b,c,d\n" + b"x" * DEEP + b",y,1,2\n"
+
+
 def plink() -> Known:
     few = b"1 rs1 0 10 A G\n", b"f ann 0 0 2 -9\n"
     yield "no people", BETWEEN.join([b"\x6c\x1b\x01\x00", few[0], b"\n"])
@@ -242,5 +249,5 @@ def door() -> Known:
 KNOWN: dict[str, Callable[[], Known]] = {
     "docword": docword, "ldac": ldac, "matrix-market": matrix_market, "table": table,
     "jsonl": jsonl, "config": config, "npz": npz, "fit": fit, "door": door,
-    "plink": plink, "structure": structure,
+    "plink": plink, "structure": structure, "wide-table": wide_table,
 }  # fmt: skip
