@@ -149,6 +149,21 @@ def together(name: str, options: tuple[dict[str, Any], ...] = ({},)) -> Callable
     return check
 
 
+TENX = ("matrix.mtx", "features.tsv", "barcodes.tsv")
+
+
+def tenx(content: bytes) -> None:
+    """Reads a folder of 10x Genomics; a file that the content does not have is not there."""
+    place = folder() / "10x"
+    place.mkdir(exist_ok=True)
+    parts = content.split(BETWEEN, len(TENX) - 1)
+    for number, name in enumerate(TENX):
+        (place / name).unlink(missing_ok=True)
+        if number < len(parts):
+            (place / name).write_bytes(parts[number])
+    check_counts(dcomp.read(place, format="10x", fractional=bool(zlib.crc32(content) & 1)))
+
+
 def check_counts(counts: dcomp.Counts) -> None:
     """What every kernel takes for granted."""
     indptr, indices, data = counts.indptr, counts.indices, counts.data
@@ -350,6 +365,13 @@ SEEDS |= {
         b"L1 L2\na 1 120 124 7 0\nb 2 124 124 9 7\n",
         b"L1 L2\n-1 10\na 120 7\na 124 0\nb 0 0\nb 0 9\n",
         b"who L1 L2\na 1 2\na 1 1\n",
+    ],
+    "10x": lambda: [
+        BETWEEN.join([_MARKET + b"coordinate integer general\n2 3 2\n1 1 4\n2 3 1\n", genes, cells])
+        for genes, cells in (
+            (b"E1\tCD4\nE2\tCD8A\n", b"AAC-1\nAAG-1\nAAT-1\n"),
+            (b"E1\tCD4\tGene\nE2\tCD4\tAntibody\n", b"a\nb\nc\n"),
+        )
     ],
     "ancestry": lambda: [b"0.25 0.75\n1 0\n", b"1e-5 .5 0.49999\n\n0 0 1\n"],
 }

@@ -73,6 +73,13 @@ def plink() -> Known:
     yield "one name for all", BETWEEN.join([b"\x6c\x1b\x01" + b"\0" * 9, few[0] * 9, few[1] * 3])
 
 
+def tenx() -> Known:
+    head = b"%%MatrixMarket matrix coordinate integer general\n"
+    yield "no genes and no cells", head + b"2 2 1\n1 1 1\n"
+    yield "cells of nothing", BETWEEN.join([head + b"1 2147483647 1\n1 1 1\n", b"E1\n", b"a\n"])
+    yield "one name for all genes", BETWEEN.join([head + b"2 1 0\n", b"E\tG\n" * 2, b"a\n"])
+
+
 def structure() -> Known:
     yield "an allele of 5,000 digits", b"a " + b"9" * 5000 + b"\na 1\n"
     yield "alleles far apart", b"a 1 1\na 1 2\nb 999999999 2\nb -999999999 3\n"
@@ -250,4 +257,5 @@ KNOWN: dict[str, Callable[[], Known]] = {
     "docword": docword, "ldac": ldac, "matrix-market": matrix_market, "table": table,
     "jsonl": jsonl, "config": config, "npz": npz, "fit": fit, "door": door,
     "plink": plink, "structure": structure, "wide-table": wide_table,
+    "10x": tenx,
 }  # fmt: skip

@@ -88,6 +88,8 @@ TARGETS: dict[str, Target] = {
                     tokens=(b"\x6c\x1b\x01", b"1 rs1 0 10 A G\n", files.BETWEEN, *_TEXT)),
     "structure": Target("STRUCTURE's files", files.reader("structure", files.OF_GENOTYPES),
                         files.SEEDS["structure"], tokens=(*_SIZES, b"-9", b"a 1 2 3\n", *_TEXT)),
+    "10x": Target("folders of 10x Genomics", files.tenx, files.SEEDS["10x"],
+                  tokens=(*_NUMBERS, b"\t", b"E1\tCD4\tGene\n", files.BETWEEN, *_TEXT)),
     "ancestry": Target(".Q and .P files", files.ancestry, files.SEEDS["ancestry"],
                        tokens=(*_NUMBERS, b" ", b"\n", *_TEXT)),
     "door": Target("every format by its name, compressed or not", files.door, files.door_seeds,

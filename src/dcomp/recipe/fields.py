@@ -58,6 +58,7 @@ FIELDS = (
         shown="1; with --transpose those before the first number",
         panel="Fields",
     ),
+    Option("layer", "word", "h5ad: the layer that has the counts.", shown="X", panel="Fields"),
     Option("populations", "file", "plink: a population per line; x.pop beside it.", panel="Fields"),
     Option(
         "columns",
