@@ -98,11 +98,11 @@ def small_genotypes(folder: Path) -> None:
 
 
 def signatures(folder: Path) -> None:
-    """tcga_exomes.96.csv, the first 300 tumours, and sbs_exome_signatures.csv."""
+    """tcga_exomes.96.csv, the first 60 tumours, and sbs_exome_signatures.csv."""
     real = DATA / "signatures"
     if real.is_dir():
         with lzma.open(real / "tcga_exomes.96.csv.xz", "rt") as stream:
-            lines = [",".join(line.rstrip("\n").split(",")[:302]) for line in stream]
+            lines = [",".join(line.rstrip("\n").split(",")[:62]) for line in stream]
         (folder / "tcga_exomes.96.csv").write_text("\n".join(lines))
         name = "sbs_exome_signatures.csv"
         shutil.copyfile(real / name, folder / name)
