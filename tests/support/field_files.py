@@ -97,8 +97,47 @@ def small_genotypes(folder: Path) -> None:
     (folder / "thrush-data.str").write_text("\n".join(lines))
 
 
-FILES = {"votes-and-surveys.md": votes_and_surveys, "genotypes.md": genotypes}
+def signatures(folder: Path) -> None:
+    """tcga_exomes.96.csv, the first 60 tumours, and sbs_exome_signatures.csv."""
+    real = DATA / "signatures"
+    if real.is_dir():
+        with lzma.open(real / "tcga_exomes.96.csv.xz", "rt") as stream:
+            lines = [",".join(line.rstrip("\n").split(",")[:62]) for line in stream]
+        (folder / "tcga_exomes.96.csv").write_text("\n".join(lines))
+        name = "sbs_exome_signatures.csv"
+        shutil.copyfile(real / name, folder / name)
+    else:
+        small_signatures(folder)
+
+
+def small_signatures(folder: Path) -> None:
+    """60 tumours with four signatures; those are in the reference, types in another order."""
+    table = dcomp.datasets.mutations(60, n_signatures=4, largest=1e4, seed=2)
+    types = [
+        (f"{old}>{new}", f"{left}{old}{right}")
+        for old in "CT"
+        for new in "ACGT"
+        if new != old
+        for left in "ACGT"
+        for right in "ACGT"
+    ]
+    order = np.random.default_rng(0).permutation(96)
+    W, components = table.counts.to_scipy().toarray().T, table.components.T
+    of_tumours = ("tcga_exomes.96.csv", "Mutation type,Trinucleotide", W, range(96), "t")
+    published = ("sbs_exome_signatures.csv", "Type,SubType", components, order.tolist(), "SBS")
+    for name, labels, values, places, prefix in (of_tumours, published):
+        head = ",".join([labels, *(f"{prefix}{n + 1}" for n in range(values.shape[1]))])
+        rows = [",".join([*types[j], *(f"{x:.9g}" for x in values[j])]) for j in places]
+        (folder / name).write_text("\n".join([head, *rows]))
+
+
+FILES = {
+    "votes-and-surveys.md": votes_and_surveys,
+    "genotypes.md": genotypes,
+    "signatures.md": signatures,
+}
 SMALL = {
     "votes-and-surveys.md": lambda folder: (small_votes(folder), small_survey(folder)),
     "genotypes.md": small_genotypes,
+    "signatures.md": small_signatures,
 }

@@ -78,6 +78,11 @@ OF_GENOTYPES: tuple[dict[str, Any], ...] = (
     {}, {"rows": 1}, {"rows": 2, "columns": "id"}, {"columns": "none", "rows": 1, "missing": "0"},
 )  # fmt: skip
 
+OF_WIDE: tuple[dict[str, Any], ...] = (
+    {"transpose": True}, {"label_columns": 2}, {"transpose": True, "label_columns": 2},
+    {"transpose": True, "layout": "wide"},
+)  # fmt: skip
+
 
 def reader(name: str, ways: tuple[dict[str, Any], ...] = ({},)) -> Callable[[bytes], None]:
     """Reads a file of one format. Where there are several ways, or counts may be fractional, the
@@ -142,6 +147,21 @@ def together(name: str, options: tuple[dict[str, Any], ...] = ({},)) -> Callable
         check_counts(dcomp.read(folder() / TOGETHER[name][0], format=name, **how))
 
     return check
+
+
+TENX = ("matrix.mtx", "features.tsv", "barcodes.tsv")
+
+
+def tenx(content: bytes) -> None:
+    """Reads a folder of 10x Genomics; a file that the content does not have is not there."""
+    place = folder() / "10x"
+    place.mkdir(exist_ok=True)
+    parts = content.split(BETWEEN, len(TENX) - 1)
+    for number, name in enumerate(TENX):
+        (place / name).unlink(missing_ok=True)
+        if number < len(parts):
+            (place / name).write_bytes(parts[number])
+    check_counts(dcomp.read(place, format="10x", fractional=bool(zlib.crc32(content) & 1)))
 
 
 def check_counts(counts: dcomp.Counts) -> None:
@@ -293,6 +313,11 @@ SEEDS: dict[str, Callable[[], list[bytes]]] = {
         b'doc,a,"b ""c""",d\nx,1,0,2\ny,0,3,0\n',
         b"\xef\xbb\xbfdoc,word,count\r\nd1,cat,2.5\r\n",
     ],
+    "wide-table": lambda: [
+        b"type,bases,t1,t2\nC>A,ACA,0,5\nC>A,ACC,1,0\n",
+        b"gene,d1,d2,d3\nx,1,0,2\ny,0,3,0.5\n",
+        b"word,doc,count\ncat,d1,2\nant,d2,1\n",
+    ],
     "text": lambda: [b"Cat and dog.\nDog!\n", "Straße naïve 猫\n\ncat\n".encode(), b"a\r\nb b b\n"],
     "jsonl": lambda: [
         b'{"id": "d1", "text": "Cat and dog."}\n{"id": 2, "text": "dog"}\n',
@@ -340,6 +365,13 @@ SEEDS |= {
         b"L1 L2\na 1 120 124 7 0\nb 2 124 124 9 7\n",
         b"L1 L2\n-1 10\na 120 7\na 124 0\nb 0 0\nb 0 9\n",
         b"who L1 L2\na 1 2\na 1 1\n",
+    ],
+    "10x": lambda: [
+        BETWEEN.join([_MARKET + b"coordinate integer general\n2 3 2\n1 1 4\n2 3 1\n", genes, cells])
+        for genes, cells in (
+            (b"E1\tCD4\nE2\tCD8A\n", b"AAC-1\nAAG-1\nAAT-1\n"),
+            (b"E1\tCD4\tGene\nE2\tCD4\tAntibody\n", b"a\nb\nc\n"),
+        )
     ],
     "ancestry": lambda: [b"0.25 0.75\n1 0\n", b"1e-5 .5 0.49999\n\n0 0 1\n"],
 }

@@ -55,6 +55,13 @@ def table() -> Known:
     yield "20,000 columns", b"doc" + b",x" * 20_000 + b"\n"
 
 
+def wide_table() -> Known:
+    yield "20,000 documents of nothing", b"a,b" + b",x" * 20_000 + b"\nC>A,ACA" + b",0" * 20_000
+    yield "words only", b"a,b,c,d\nx,y,z,w\n"
+    yield "one name for all lines", b"a,b,c,d\n" + b"x,y,1,2\n" * 9
+    yield "labels of 200,000 letters", b"a,b,c,d\n" + b"x" * DEEP + b",y,1,2\n"
+
+
 def plink() -> Known:
     few = b"1 rs1 0 10 A G\n", b"f ann 0 0 2 -9\n"
     yield "no people", BETWEEN.join([b"\x6c\x1b\x01\x00", few[0], b"\n"])
@@ -64,6 +71,13 @@ def plink() -> Known:
         BETWEEN.join([b"\x6c\x1b\x01", few[0] * 3000, few[1] * 3000]),
     )
     yield "one name for all", BETWEEN.join([b"\x6c\x1b\x01" + b"\0" * 9, few[0] * 9, few[1] * 3])
+
+
+def tenx() -> Known:
+    head = b"%%MatrixMarket matrix coordinate integer general\n"
+    yield "no genes and no cells", head + b"2 2 1\n1 1 1\n"
+    yield "cells of nothing", BETWEEN.join([head + b"1 2147483647 1\n1 1 1\n", b"E1\n", b"a\n"])
+    yield "one name for all genes", BETWEEN.join([head + b"2 1 0\n", b"E\tG\n" * 2, b"a\n"])
 
 
 def structure() -> Known:
@@ -242,5 +256,6 @@ def door() -> Known:
 KNOWN: dict[str, Callable[[], Known]] = {
     "docword": docword, "ldac": ldac, "matrix-market": matrix_market, "table": table,
     "jsonl": jsonl, "config": config, "npz": npz, "fit": fit, "door": door,
-    "plink": plink, "structure": structure,
+    "plink": plink, "structure": structure, "wide-table": wide_table,
+    "10x": tenx,
 }  # fmt: skip

@@ -25,13 +25,14 @@ from dcomp.cli.models import models
 from dcomp.cli.rollcall import rollcall
 from dcomp.cli.select import select
 from dcomp.cli.show_fit import show
+from dcomp.cli.signatures import signatures
 from dcomp.cli.transform import transform
 from dcomp.cli.wording import in_shell_words, speak_for
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 _OF_FITS = (demo, fit, transform, evaluate, diagnose, show, select)
-for command in (*_OF_FITS, rollcall, admixture, models):
+for command in (*_OF_FITS, rollcall, admixture, signatures, models):
     app.command(cls=Panels)(command)
 
 

@@ -5,7 +5,8 @@
 True
 """
 
+from dcomp.io.anndata import from_anndata
 from dcomp.io.limits import Limits
 from dcomp.io.read import FORMATS, read
 
-__all__ = ["FORMATS", "Limits", "read"]
+__all__ = ["FORMATS", "Limits", "from_anndata", "read"]

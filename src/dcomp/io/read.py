@@ -12,6 +12,7 @@ from typing import Any
 from dcomp.data.counts import Counts, options_of
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.io.anndata import read_h5ad
 from dcomp.io.categories import read_categories
 from dcomp.io.docword import read_docword
 from dcomp.io.files import StrPath, metered, opened, plain_name
@@ -25,6 +26,7 @@ from dcomp.io.plink import read_plink
 from dcomp.io.stdin import STDIN, kept_stdin
 from dcomp.io.structure import read_structure
 from dcomp.io.table import read_table
+from dcomp.io.tenx import is_10x, read_10x
 from dcomp.io.text import read_text
 from dcomp.io.text_table import has_columns, read_text_table
 from dcomp.io.votes import read_votes
@@ -98,6 +100,8 @@ FORMATS: dict[str, Format] = {
         (".str", ".stru", ".structure"),
         "STRUCTURE's genotypes, one or two rows each",
     ),
+    "10x": Format(read_10x, (), "a folder with matrix.mtx, features.tsv and barcodes.tsv"),
+    "h5ad": Format(read_h5ad, (".h5ad",), "AnnData's file of cells and genes"),
     "votes": Format(read_votes, (), "a table of votes, one roll call per column"),
 }
 
@@ -111,7 +115,8 @@ def read(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Counts:
-    """Read counts from a file, from a folder of .txt files, or from standard input ("-").
+    """Read counts from a file, from a folder (of .txt files, or of 10x Genomics), or from standard
+    input ("-").
 
     The format follows from the extension and the first lines, unless `format` names one of
     `FORMATS`. Files compressed as .gz, .bz2 or .xz are read as they are. The options are those
@@ -213,7 +218,7 @@ def guess_format(path: Path) -> str:
 give format= one of docword, ldac, …
     """
     if path.is_dir():
-        return "text"
+        return "10x" if is_10x(path) else "text"
     extension = Path(plain_name(path)).suffix.lower()
     candidates = [name for name, known in FORMATS.items() if extension in known.extensions]
     start = ""

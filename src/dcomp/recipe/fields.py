@@ -45,10 +45,20 @@ FIELDS = (
     Option(
         "transpose",
         "switch",
-        "Votes, categories: roll calls or questions are the documents.",
+        "Votes, categories: roll calls or questions are the documents. table: features come first, "
+        "or are the lines, and documents the columns.",
         default=False,
         panel="Fields",
     ),
+    Option(
+        "label_columns",
+        "whole",
+        "table: so many columns in front of a wide table name its lines, joined.",
+        least=1,
+        shown="1; with --transpose those before the first number",
+        panel="Fields",
+    ),
+    Option("layer", "word", "h5ad: the layer that has the counts.", shown="X", panel="Fields"),
     Option("populations", "file", "plink: a population per line; x.pop beside it.", panel="Fields"),
     Option(
         "columns",

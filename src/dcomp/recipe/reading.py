@@ -93,8 +93,8 @@ READING = (
         "format",
         "word",
         "docword, ldac, matrix-market, npz, table, text-table, parquet, text, jsonl, voteview, "
-        "plink, structure, votes or categories. Told from the name and the first lines unless "
-        "given; the last two must be given.",
+        "plink, structure, 10x, h5ad, votes or categories. Told from the name and the first lines "
+        "unless given; the last two must be given.",
         metavar="NAME",
         panel=_INPUT,
     ),

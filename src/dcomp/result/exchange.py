@@ -1,4 +1,4 @@
-"""Draws as other packages read them: xarray and ArviZ, which are optional."""
+"""What other packages read: draws for xarray and ArviZ, scores and loadings for AnnData."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcomp.data import FeatureSpace
-from dcomp.errors import MissingDependency
+from dcomp.errors import InvalidParameter, MissingDependency
+from dcomp.io.anndata import from_anndata
 
 if TYPE_CHECKING:
     import xarray
 
     from dcomp.result.draws import Draws
+    from dcomp.result.fit import Fit
 
 DIMENSIONS = {
     "scores": ("document", "component"),
@@ -91,6 +93,25 @@ def to_arviz(draws: Draws) -> Any:
     if hasattr(arviz, "InferenceData"):
         return arviz.InferenceData(**groups)
     return xr.DataTree.from_dict(groups)
+
+
+def into_anndata(fit: Fit, data: Any, key: str, layer: str | None) -> Any:
+    """Scores to obsm, loadings to varm; a gene that the fit does not know has none."""
+    counts = from_anndata(data, layer=layer, fractional=fit.provenance.fractional)
+    known = {fit.features.name(j): j for j in range(fit.features.n_features)}
+    places = [known.get(str(name), -1) for name in data.var_names]
+    if max(places, default=-1) < 0:
+        raise InvalidParameter(
+            f"none of the {len(places)} names in var_names is a feature of the fit"
+        )
+    found = np.asarray(places)
+    loadings = np.zeros((len(places), fit.n_components))
+    loadings[found >= 0] = np.asarray(fit.Theta)[found[found >= 0]]
+    aligned, _ = counts.aligned_to(fit.features)
+    scores = fit.scores if fit.is_of(aligned) else fit.transform(aligned)
+    data.obsm[f"X_{key}"] = np.array(scores)
+    data.varm[key] = loadings
+    return data
 
 
 def _optional(name: str) -> Any:

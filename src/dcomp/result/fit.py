@@ -23,7 +23,7 @@ from dcomp.inference.stopping import Remaining
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.predict import Predictor, WordTable
-from dcomp.result import leaves, remarks
+from dcomp.result import exchange, leaves, remarks
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending, mean_loadings
 from dcomp.result.negligible import NegligibleScores
@@ -430,6 +430,20 @@ class Fit:
                 f"are of {given.n_docs}"
             )
         return replace(self, attributes=given)
+
+    def to_anndata(self, data: Any, *, key: str = "dcomp", layer: str | None = None) -> Any:
+        """Put scores into `data.obsm["X_dcomp"]` and loadings into `data.varm["dcomp"]`, by the
+        names of genes; cells that were not fitted are folded in. Gives the same AnnData back.
+
+        >>> import dcomp
+        >>> from types import SimpleNamespace
+        >>> cells = SimpleNamespace(X=[[4, 0], [1, 5]], obs={}, obs_names=["a", "b"],
+        ...     var_names=["CD4", "CD8A"], obsm={}, varm={})
+        >>> model = dcomp.LDA(2, verbose=0).fit(dcomp.io.from_anndata(cells))
+        >>> model.fit_.to_anndata(cells).obsm["X_dcomp"].shape
+        (2, 2)
+        """
+        return exchange.into_anndata(self, data, key, layer)
 
     @property
     def remarks(self) -> tuple[str, ...]:

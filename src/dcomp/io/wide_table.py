@@ -1,0 +1,153 @@
+"""Wide tables: a line per document and a column per feature, or the other way round.
+
+One or more columns in front name the lines: mutation types, say, come as a substitution and the
+bases around it. Their fields are joined to one name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcomp.data.attributes import Attributes
+from dcomp.data.counts import Counts
+from dcomp.data.features import FeatureSpace
+from dcomp.errors import DcompError, InvalidFile, InvalidParameter
+from dcomp.io.cells import BATCH, Cells, is_number
+from dcomp.io.files import OF_NAME
+
+Numbered = tuple[int, list[str]]
+_TURNED = 24  # bytes that an entry takes while the table is turned
+
+
+def read_wide(
+    path: Path,
+    header: list[str],
+    rows: Iterator[Numbered],
+    cells: Cells,
+    label_columns: int | None = None,
+    transpose: bool = False,
+) -> Counts:
+    """The counts below a header. `label_columns` name a line: one, unless said; of a table that is
+    turned all those in front of the first number."""
+    first = next(rows, None)
+    if first is None:
+        raise InvalidFile(f"{path}: there must be at least one line below the header")
+    n_words = _words_in_front(first[1])
+    if label_columns is None:
+        label_columns = max(n_words, 1) if transpose else 1
+    _check_label_columns(label_columns, header)
+    if n_words > label_columns:
+        cells = replace(cells, hint=f"label_columns={n_words} takes the words for names")
+    cells.budget.charge(OF_NAME * len(header), f"{len(header):,} columns")
+    names = header[label_columns:]
+    if not transpose:
+        _space(path, names)  # before the lines are read
+    body = _Body(cells, names, label_columns, transpose)
+    for batch in _batches(chain([first], rows), max(1, BATCH // len(header))):
+        body.add(batch)
+    return body.turned(path) if transpose else body.counts(path, header)
+
+
+def _words_in_front(row: list[str]) -> int:
+    """Columns before the first number; 0 where there is none, for then nothing can be told."""
+    return next((place for place, cell in enumerate(row) if is_number(cell)), 0)
+
+
+def _check_label_columns(n: Any, header: list[str]) -> None:
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n < len(header):
+        raise InvalidParameter(
+            "label_columns must be a whole number from 1 to less than the columns of the table, "
+            f"{len(header):,}; got {n!r}"
+        )
+
+
+@dataclass(slots=True)
+class _Body:
+    """The lines as they come, in numbers."""
+
+    cells: Cells
+    columns: list[str]  # the names of those with counts
+    n_labels: int
+    transpose: bool
+    labels: list[tuple[str, ...]] = field(default_factory=list)
+    indices: array[int] = field(default_factory=lambda: array("i"))
+    data: array[Any] = field(default_factory=lambda: array("i"))
+    lengths: array[int] = field(default_factory=lambda: array("q", [0]))
+
+    def __post_init__(self) -> None:
+        self.data = array(self.cells.code)
+
+    def add(self, batch: list[Numbered]) -> None:
+        """Some lines."""
+        n = self.n_labels
+        self.labels += [tuple(row[:n]) for _, row in batch]
+        fields = [count for _, row in batch for count in row[n:]]
+        places = ((line, name) for line, _ in batch for name in self.columns)
+        values = self.cells.numbers(fields, places).reshape(len(batch), -1)
+        row, column = np.nonzero(values)
+        letters = sum(len(name) for labels in self.labels[-len(batch) :] for name in labels)
+        of_name = OF_NAME if self.transpose or n > 1 else 120
+        cost = (1 + (n > 1)) * letters + of_name * n * len(batch)
+        cost += (16 + _TURNED * self.transpose) * row.size
+        self.cells.budget.charge(cost, f"{len(self.labels):,} lines")
+        self.indices.frombytes(column.astype(np.int32).tobytes())
+        self.data.frombytes(values[row, column].tobytes())
+        self.lengths.extend(np.count_nonzero(values, axis=1).tolist())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the lines."""
+        return tuple(" ".join(labels) for labels in self.labels)
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        starts = np.cumsum(np.frombuffer(self.lengths, np.int64))
+        kept = np.frombuffer(self.data, np.dtype(self.cells.code))
+        return starts, np.frombuffer(self.indices, np.int32), kept
+
+    def counts(self, path: Path, header: list[str]) -> Counts:
+        """Lines are documents; what several columns say of them are attributes as well."""
+        counts = Counts(*self._arrays, _space(path, self.columns), self.names)
+        if self.n_labels == 1:
+            return counts
+        about = zip(header[: self.n_labels], zip(*self.labels, strict=True), strict=True)
+        return counts.with_attributes(Attributes(counts.n_docs, dict(about)))
+
+    def turned(self, path: Path) -> Counts:
+        """Lines are features, columns documents."""
+        starts, indices, data = self._arrays
+        shape = (len(self.labels), len(self.columns))
+        matrix: Any = sparse.csr_array((data, indices, starts), shape=shape).tocsc()
+        matrix.sort_indices()
+        features, ids = _space(path, self.names), tuple(self.columns)
+        pointers = np.asarray(matrix.indptr, np.int64)
+        return Counts(pointers, np.asarray(matrix.indices, np.int32), matrix.data, features, ids)
+
+
+def _space(path: Path, names: Iterable[str]) -> FeatureSpace:
+    names = list(names)
+    try:
+        return FeatureSpace.build(len(names), names)
+    except DcompError as error:
+        raise InvalidFile(f"{path}:1: {error}") from None
+
+
+def _batches(rows: Iterable[Numbered], size: int) -> Iterator[list[Numbered]]:
+    """Some rows at a time."""
+    batch: list[Numbered] = []
+    for numbered in rows:
+        batch.append(numbered)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

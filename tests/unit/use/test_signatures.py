@@ -1,0 +1,147 @@
+"""Signatures: matched to published ones by the names of types, exposures refitted."""
+
+import json
+
+import numpy as np
+import pytest
+from support.field_files import small_signatures
+
+import dcomp
+from dcomp.cli.main import main
+from dcomp.printable import columns
+from dcomp.use.catalogue import Catalogue, lines_are_types, read_types, type_name
+from dcomp.use.signatures import cosines
+
+PLANTED = dcomp.datasets.mutations(60, n_signatures=4, largest=1e4, seed=2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("signatures")
+    small_signatures(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    reference = folder / "sbs_exome_signatures.csv"
+    return dcomp.use.signatures(folder / "tcga_exomes.96.csv", 4, reference=reference)
+
+
+def test_planted_signatures_are_found_by_name(found):
+    assert sorted(found.found(0.95)) == ["SBS1", "SBS2", "SBS3", "SBS4"]
+    best = cosines(found.loadings, PLANTED.components)
+    for name, k in found.found(0.95).items():
+        assert best[k].argmax() == int(name.removeprefix("SBS")) - 1
+    assert found.reference.unknown == found.reference.spare == ()
+
+
+def test_exposures_are_the_planted_ones(found):
+    true = PLANTED.memberships * PLANTED.counts.doc_totals[:, np.newaxis]
+    np.testing.assert_allclose(found.refitted.exposures.sum(axis=1), PLANTED.counts.doc_totals)
+    error = np.abs(found.refitted.exposures - true).sum() / true.sum()
+    assert error < 0.1
+    large = true > 20
+    inside = (found.refitted.low <= true) & (true <= found.refitted.high)
+    assert inside[large].mean() > 0.4  # counts vary more than Poisson's law, intervals do not know
+    assert (found.refitted.high - found.refitted.low)[large].mean() > 1
+
+
+def test_intervals_cover_where_the_model_holds():
+    rng = np.random.default_rng(3)
+    published = rng.dirichlet(np.full(30, 0.3), 5)
+    shares = rng.dirichlet(np.full(5, 0.1), 150)
+    W = np.array([rng.multinomial(80, m @ published) for m in shares])
+    names = [f"type{j}" for j in range(30)]
+    known = Catalogue(tuple("ABCDE"), tuple(names), published).aligned_to(names)
+    counts = dcomp.Counts.from_matrix(W, feature_names=names)
+    found = dcomp.use.refit(counts, known, level=0.9)
+    expected = 80 * shares
+    # A share that is as good as zero has no interval: a hundredth of a mutation is the same.
+    inside = (found.low <= expected + 0.01) & (expected <= found.high + 0.01)
+    assert 0.86 <= inside.mean() <= 0.95
+    quick = dcomp.use.refit(counts, known, with_intervals=False)
+    assert quick.low is None
+    assert np.abs(quick.exposures - found.exposures).mean() < 2
+
+
+def test_types_that_do_not_match_are_said():
+    known = Catalogue(("A", "B"), ("x", "y", "z"), [[1.0, 1.0, 2.0], [2.0, 0.0, 0.0]])
+    aligned = known.aligned_to(["z", "w", "x"])
+    assert aligned.unknown == ("w",)
+    assert aligned.spare == ("y",)
+    assert aligned.loadings.tolist() == [[0.5, 0.0, 0.25], [0.0, 0.0, 1.0]]
+    assert "it has no w" in str(aligned)
+    assert "the table has no y" in str(aligned)
+    counts = dcomp.Counts.from_matrix([[5, 7, 5], [0, 1, 3]], feature_names=["z", "w", "x"])
+    found = dcomp.use.refit(counts, aligned)
+    assert found.n_left_out == 8
+    np.testing.assert_allclose(found.exposures.sum(axis=1), [10, 3], rtol=1e-5)
+    with pytest.raises(dcomp.errors.InvalidParameter, match="none of the types"):
+        known.aligned_to(["u", "v"])
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("C>A ACA", "A[C>A]A"),
+        ("ACA_C>A", "A[C>A]A"),
+        ("A[C>A]A", "A[C>A]A"),
+        ("C>A ATA", "C>A ATA"),
+    ],
+)
+def test_types_have_one_name(written, name):
+    assert type_name(written) == name
+
+
+def test_tables_lie_either_way(folder, tmp_path):
+    lines = [line.split(",") for line in (folder / "tcga_exomes.96.csv").read_text().splitlines()]
+    head = ["tumour", *(type_name(f"{a} {b}") for a, b, *_ in lines[1:])]
+    turned = [head, *([lines[0][i], *(row[i] for row in lines[1:])] for i in range(2, 62))]
+    file = tmp_path / "turned.csv"
+    file.write_text("\n".join(map(",".join, turned)))
+    assert lines_are_types(folder / "tcga_exomes.96.csv")
+    assert not lines_are_types(file)
+    one, other = (read_types(path) for path in (folder / "tcga_exomes.96.csv", file))
+    assert (one.to_scipy() != other.to_scipy()).nnz == 0
+    known = Catalogue.of(folder / "sbs_exome_signatures.csv")
+    assert known.aligned_to(other.features.names).unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("loadings", "names", "says"),
+    [
+        ([[1.0, -1.0]], ("A",), "non-negative"),
+        ([[0.0, 0.0]], ("A",), "'A' has none"),
+        ([[1.0]], ("A",), "got shape"),
+        ([[1.0, 1.0], [1.0, 2.0]], ("A", "A"), "'A' is there twice"),
+    ],
+)
+def test_a_catalogue_is_checked(loadings, names, says):
+    with pytest.raises(dcomp.errors.InvalidParameter, match=says):
+        Catalogue(names, ("x", "y"), loadings)
+
+
+def test_lines_fit_a_terminal(found):
+    text = str(found)
+    assert max(columns(line) for line in text.splitlines()) <= 80
+    assert "4 of 4 are one of 4 published signatures at cosine 0.9, 4 at 0.95" in text
+    assert "96 of 96 types" in text
+
+
+def test_the_shell_says_the_same(folder, tmp_path, capsys):
+    table, reference = folder / "tcga_exomes.96.csv", folder / "sbs_exome_signatures.csv"
+    fit = tmp_path / "fit.dcomp"
+    words = ["signatures", str(table), "-k", "4", "--reference", str(reference), "-o", str(fit)]
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(one["published"] for one in told["signatures"]) == [
+        "SBS1",
+        "SBS2",
+        "SBS3",
+        "SBS4",
+    ]
+    assert len(told["refitted"]["low"]) == 60
+    assert dcomp.load(fit).n_components == 4
+    assert main(["signatures", str(table), "-k", "2", "--intervals"]) == 2
+    assert "--reference" in capsys.readouterr().err
