@@ -71,6 +71,8 @@ def evaluate(
       dcomp evaluate fit.dcomp test.jsonl --json
     """
 
+    from dcomp.evaluate.heldout import said_of_training
+
     options = _options(method, fraction, particles)
     source = Source(input, said(OF_NEW, typed))
     fitted = source.load(fit)
@@ -80,11 +82,11 @@ def evaluate(
     bound = None
     if fitted.has_bound:
         bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
-    seen = counts.fingerprint() == fitted.provenance.data_fingerprint
-    if seen and not quiet:
-        say("note: the fit was made from these very documents: the score is not held-out")
+    seen = said_of_training(fitted, counts)
+    if seen is not None and not quiet:
+        say(f"note: {seen}")
     if as_json:
-        print_json(_record(score, bound, options, seed, dropped, seen))
+        print_json(_record(score, bound, options, seed, dropped, seen is not None))
     else:
         show("\n".join(_lines(score, bound, options)))
 

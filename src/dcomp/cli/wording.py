@@ -49,11 +49,14 @@ class Flags:
 
     own: dict[str, str] = field(default_factory=dict)
     of_fit: dict[str, str] = field(default_factory=dict)
+    switches: frozenset[str] = frozenset()  # of which nothing is asked: "counts must be …" are data
 
     @classmethod
     def from_params(cls, parameters: Iterable[Any], of_fit: Iterable[Any] = ()) -> Flags:
         """From the parameters of commands, as typer has them."""
-        return cls(_by_name(parameters), _by_name(of_fit))
+        own = list(parameters)
+        switches = frozenset(p.name for p in own if getattr(p, "is_flag", False))
+        return cls(_by_name(own), _by_name(of_fit), switches)
 
     def translate(self, text: str) -> str:
         """A message of the library as the shell says it.
@@ -74,7 +77,10 @@ class Flags:
             if is_no_word:
                 text = re.sub(f"{_ALONE}{name}{_ENDS}", flag, text)
         for name, flag in self.own.items():
+            if name in self.switches:
+                continue
             text = re.sub(rf"(^|[;:] ){name}(?= (?:must|has|needs) )", rf"\1{flag}", text)
+        for name, flag in self.own.items():
             text = text.replace(f"option '{name}'", flag)
         for pattern, words in _NOT_IN_SHELL:
             text = re.sub(pattern, words, text)

@@ -98,12 +98,30 @@ def completion(
 def warn_of_training(fit: Fit, X: Any, observed: Observations) -> None:
     """A warning where what is scored is what was fitted; X that is observed already is the caller's
     own business."""
-    if X is observed or observed.counts.n_docs != fit.provenance.n_docs:
+    if X is observed:
         return
-    if fit.is_of(observed.counts):
-        warn(
-            "the fit was made from these very documents: the score is not held-out", DataWarning, 3
-        )
+    said = said_of_training(fit, observed.counts)
+    if said is not None:
+        warn(said, DataWarning, 3)
+
+
+def said_of_training(fit: Fit, counts: Counts) -> str | None:
+    """That documents were fitted, where they were: all, or those that have the name and the length
+    of a fitted one; a few may have that by chance."""
+    if fit.is_of(counts):
+        return "the fit was made from these very documents: the score is not held-out"
+    if fit.doc_ids is None or counts.doc_ids is None:
+        return None
+    lengths = fit.state.c.sum(axis=1, dtype=np.float64).round()
+    fitted = set(zip(fit.doc_ids, lengths.tolist(), strict=True))
+    own = zip(counts.doc_ids, counts.doc_totals.astype(np.float64).round().tolist(), strict=True)
+    n = sum(document in fitted for document in own)
+    if n < max(2, counts.n_docs // 20):
+        return None
+    return (
+        f"{n:,} of these {counts.n_docs:,} documents have the names and lengths of fitted ones: "
+        "their score is not held-out"
+    )
 
 
 @dataclass(frozen=True)

@@ -75,3 +75,10 @@ def test_warnings(run, corpus):
 def test_python_still_says_it_as_python_does(corpus):
     with pytest.raises(dcomp.InvalidParameter, match=r"^n_jobs must be None or"):
         dcomp.LDA(2, n_jobs=0, verbose=0).fit([[1, 2], [2, 1]])
+
+
+def test_a_switch_is_not_what_must_be():
+    flags = Flags({"counts": "--counts", "top": "--top"}, {}, frozenset({"counts"}))
+    assert flags.translate("counts must be whole; top must be 1") == (
+        "counts must be whole; --top must be 1"
+    )

@@ -9,7 +9,7 @@ import pytest
 
 import dcomp
 from dcomp.data import halves, train_test
-from dcomp.evaluate import completion
+from dcomp.evaluate import completion, heldout
 from dcomp.evaluate.heldout import over_documents
 from dcomp.models import GammaPoisson
 
@@ -142,3 +142,21 @@ def test_a_documents_score_does_not_depend_on_its_neighbours(planted):
     chosen = [40, 3, 11]
     some = dcomp.evaluate.completion(fit, test.rows(chosen))
     assert np.array_equal(some.per_document, whole.per_document[chosen])
+
+
+def test_documents_that_were_fitted_are_told_among_others():
+    X = np.random.default_rng(3).poisson(2.0, (40, 12))
+    ids = [f"d{i}" for i in range(40)]
+    counts = dcomp.Counts.from_matrix(X, doc_ids=ids)
+    fit = dcomp.LDA(2, verbose=0).fit(counts.rows(slice(0, 30))).fit_
+    told = heldout.said_of_training
+    assert told(fit, counts.rows(slice(0, 30))).startswith("the fit was made from these very")
+    assert told(fit, counts) == (
+        "30 of these 40 documents have the names and lengths of fitted ones: "
+        "their score is not held-out"
+    )
+    assert told(fit, counts.rows(slice(30, 40))) is None
+    longer = dcomp.Counts.from_matrix(X + 1, doc_ids=ids)
+    assert told(fit, longer) is None  # other documents of the same names
+    with pytest.warns(dcomp.DataWarning, match="30 of these 40 documents"):
+        heldout.completion(fit, counts)
