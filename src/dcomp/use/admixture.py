@@ -26,6 +26,7 @@ from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import padded
 from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
+from dcomp.use.agreement import agreement_lines
 from dcomp.use.hidden_genotypes import CrossValidation, Fitted, cross_validate, whole_numbers
 
 SHOWN = 16  # people on the screen
@@ -164,9 +165,9 @@ class Admixture:
         if found is None:
             return ["people, a letter per ancestry (A is #0), and the largest share:"]
         return [
-            "people, a letter per ancestry (A is #0); the largest share, its posterior mean,",
-            f"with a {100 * found.level:g} % interval ({found.n_chains} chains of "
-            f"{found.n_draws} draws agree on {100 * found.settled:.0f} %):",
+            *agreement_lines(found),
+            "people, a letter per ancestry (A is #0) as estimated; the largest share by its",
+            f"posterior mean, with a {100 * found.level:g} % interval:",
         ]
 
     def __str__(self) -> str:

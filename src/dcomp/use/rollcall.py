@@ -22,6 +22,7 @@ from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import padded, shortened
 from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
+from dcomp.use.agreement import agreement_lines
 from dcomp.use.binary_pca import binary_pca
 
 SHOWN = 24  # voters on the screen, from both ends and the middle of the line
@@ -260,8 +261,7 @@ class RollCall:
             f"the largest with its {100 * found.level:g} % interval",
             *self.voter_lines(voters),
             "",
-            f"{found.n_chains} chains of {found.n_draws} draws agree on "
-            f"{100 * found.settled:.0f} % of intervals (R-hat at most 1.05)",
+            *agreement_lines(found),
         ]
         return out
 

@@ -51,7 +51,8 @@ def test_the_best_of_several_is_fitted(run, people):
 
 def test_intervals_and_everyone(run, people):
     done = run("admixture", "people.str", "-k", 2, "--all")
-    assert "90 % interval (4 chains of 100 draws" in done.out
+    assert "4 chains of 100 draws agree on" in done.out
+    assert "with a 90 % interval:" in done.out
     assert done.out.count("|") == 80
 
 

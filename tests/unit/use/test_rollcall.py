@@ -1,6 +1,7 @@
 """Blocs behind votes: what is found of those that were planted, and what is said of them."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import dcomp
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.printable import columns
 from dcomp.use import Classification, rollcall
+from dcomp.use.agreement import agreement_lines
 from dcomp.use.binary_pca import binary_pca
 
 SHORT = {"max_iter": 200, "n_draws": 40, "n_chains": 2}
@@ -136,3 +138,12 @@ def test_the_senate(data_folder):
     party = result.by_party
     shares = dict(zip(party.names, party.mean, strict=True))
     assert shares["D"].argmax() != shares["R"].argmax()
+
+
+def test_intervals_that_chains_do_not_agree_on_are_spoken_of():
+    found = SimpleNamespace(n_chains=4, n_draws=100, settled=0.31)
+    assert agreement_lines(found)[0] == (
+        "4 chains of 100 draws agree on 31 % of intervals (R-hat of 1.05 or less)"
+    )
+    assert "not to be quoted" in agreement_lines(found)[1]
+    assert len(agreement_lines(SimpleNamespace(n_chains=4, n_draws=100, settled=0.95))) == 1
