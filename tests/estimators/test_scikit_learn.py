@@ -102,14 +102,14 @@ CONFORMING = [  # those that are not rounded take any numbers
 
 
 FRACTIONAL = [
-    dcomp.DCA(2, fractional=True, verbose=0, max_iter=40),
-    dcomp.DCA(2, algorithm="map", fractional=True, verbose=0, max_iter=40),
-    dcomp.LDA(2, fractional=True, verbose=0, max_iter=40),
-    dcomp.GaP(2, fractional=True, verbose=0, max_iter=40),
-    dcomp.PLSA(2, fractional=True, verbose=0, max_iter=40),
+    dcomp.DCA(2, fractional=True, verbose=0, max_iter=15),
+    dcomp.DCA(2, algorithm="map", fractional=True, verbose=0, max_iter=15),
+    dcomp.LDA(2, fractional=True, verbose=0, max_iter=15),
+    dcomp.GaP(2, fractional=True, verbose=0, max_iter=15),
+    dcomp.PLSA(2, fractional=True, verbose=0, max_iter=15),
     dcomp.PLSA(2, held_out=0.2, fractional=True, verbose=0),
-    dcomp.NMF(2, fractional=True, verbose=0, max_iter=40),
-    dcomp.CTM(2, fractional=True, verbose=0, max_iter=40),
+    dcomp.NMF(2, fractional=True, verbose=0, max_iter=15),
+    dcomp.CTM(2, fractional=True, verbose=0, max_iter=15),
     dcomp.TreeDCA(2, 2, algorithm="mean-field", fractional=True, verbose=0, max_iter=10),
 ]
 
