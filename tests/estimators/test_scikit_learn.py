@@ -108,7 +108,7 @@ FRACTIONAL = [
     dcomp.GaP(2, fractional=True, verbose=0, max_iter=15),
     dcomp.PLSA(2, fractional=True, verbose=0, max_iter=15),
     dcomp.PLSA(2, held_out=0.2, fractional=True, verbose=0),
-    dcomp.NMF(2, fractional=True, verbose=0, max_iter=15),
+    dcomp.NMF(2, fractional=True, verbose=0, max_iter=40),
     dcomp.CTM(2, fractional=True, verbose=0, max_iter=15),
     dcomp.TreeDCA(2, 2, algorithm="mean-field", fractional=True, verbose=0, max_iter=10),
 ]

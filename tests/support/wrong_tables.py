@@ -187,7 +187,7 @@ ERRORS = (
         "a column of words",
         "a frame with a column of words",
         lambda: lda(words().assign(party=["D", "R"] * 15)),
-        lambda: lda(words().set_index(np.array(["D", "R"] * 15) + np.arange(30).astype(str))),
+        lambda: lda(words().set_index(np.array([f"D{i}" for i in range(30)]))),
     ),
     Case(
         "a label",

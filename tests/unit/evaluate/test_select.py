@@ -22,8 +22,9 @@ def planted_counts(K, seed, n_docs=400, n_features=300, length=100):
     return truth.simulate(features, np.full(n_docs, length), rng)[0]
 
 
-def test_eight_planted_components_are_found(seed=0):
+def test_eight_planted_components_are_found():
     """Within 7 to 9; of the first ten seeds all are."""
+    seed = 0
     counts = planted_counts(8, seed)
     found = select_components(counts, [4, 7, 8, 9, 12], random_state=seed, **QUICK)
     assert found.recommended in (7, 8, 9)
