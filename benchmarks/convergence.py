@@ -4,8 +4,9 @@
         [--json here.json] [--before earlier.json] [--peers folder/with/adamixture]
 
 No option is set but K, the algorithm's name and the seed; and one thread where time is compared
-with programs on one thread. Each fit that ends by its own judgement is taken up again with tol = 0
-for ten times its sweeps: what it still gained, in nats per document, is in the last column.
+with programs on one thread, in seconds of processor time. Each fit that ends by its own judgement
+is taken up again with tol = 0 for ten times its sweeps: what it still gained, in nats per document,
+is in the last column.
 Writes results/convergence.md. `--json` keeps the figures, those of parts that are not run now
 included; `--before` puts the figures of another tree (PYTHONPATH) beside them.
 """
@@ -15,7 +16,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -178,7 +178,7 @@ def run_hapmap(setting: Setting) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as place:
             path = f"{place}/fit.dcomp"
             command = [sys.executable, __file__, "--fit-hapmap", algorithm, path]
-            done, seconds = timed(lambda c=command: subprocess.run(c, capture_output=True))
+            done, seconds = hapmap.run_alone(command)
             if done.returncode:
                 last = done.stderr.decode().strip().splitlines()[-1]
                 yield Row("HapMap3, K = 3", algorithm, {"not there": last[:80]}, met=False)
@@ -504,6 +504,8 @@ def write(rows: list[Row], options: argparse.Namespace) -> None:
         'it said that it had converged; "≥" where `--longest` cut that check short. A saddle that',
         "takes longer to leave than that gains nothing in the check, so saddles are counted apart:",
         "two components the same, or shares that differ by less than 0.05 over all documents.",
+        "Seconds of HapMap3, K = 3, are processor time of one thread, the file read; other seconds",
+        "passed on a machine that may have had other work.",
         "",
         *markdown(rows, load_rows(options.before)),
         "",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from corpora import data_folder
@@ -81,6 +82,15 @@ def without_monomorphic(place: str, counts: dcomp.Counts) -> np.ndarray:
     return varies
 
 
+def run_alone(command: list[str], **how: Any) -> tuple[subprocess.CompletedProcess[bytes], float]:
+    """A program of one thread, and its seconds of processor time, which other work on the machine
+    hardly changes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, **how)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
 def peer(
     program: str, folder: str | None, counts: dcomp.Counts
 ) -> tuple[float, np.ndarray, np.ndarray] | None:
@@ -99,9 +109,7 @@ def peer(
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         # Not this process's PYTHONPATH: the program has its own libraries.
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | one
-        started = time.perf_counter()
-        subprocess.run([path, *options], env=environment, check=True, capture_output=True)
-        seconds = time.perf_counter() - started
+        _, seconds = run_alone([path, *options], env=environment, check=True)
         Q, P = (np.loadtxt(next(Path(place).rglob(f"*.{kind}"))) for kind in "QP")
     if len(P) < len(varies):
         # Where one allele is all there is, its frequency is 1 and adds nothing.

@@ -21,8 +21,10 @@ from statistics import median
 
 TASKS = {
     "python alone": "pass",
+    "numpy": "import numpy",
     "numpy, scipy.sparse, scipy.special": "import numpy, scipy.sparse, scipy.special",
     "import dcomp": "import dcomp",
+    "dcomp --version": "from dcomp.cli.main import main; main(['--version'])",
     "dcomp --help": "from dcomp.cli.main import main; main(['--help'])",
     "dcomp.LDA": "import dcomp; dcomp.LDA",
 }

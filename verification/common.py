@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,15 @@ def cells(name: str) -> list[tuple[str, str]]:
         if not (name == "sparse" and key != "DM" and layout in ("blocks", "larger"))
         and not (name == "sparse" and key == "TM")
     ]
+
+
+def data_file(*parts: str) -> Path:
+    """A real data set, or an exit that says where it was looked for."""
+    usual = Path(__file__).parents[2] / "shared" / "data"
+    path = Path(os.environ.get("DCOMP_DATA", usual)).joinpath(*parts)
+    if not path.exists():
+        sys.exit(f"{path} is not there; DCOMP_DATA can point to the data sets")
+    return path
 
 
 def write(name: str, lines: list[str]) -> None:

@@ -36,7 +36,8 @@ RESULTS = Path(__file__).parent / "results"
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--target", nargs="+", choices=TARGETS, default=list(TARGETS))
+    here = [name for name, target in TARGETS.items() if target.is_here]
+    parser.add_argument("--target", nargs="+", choices=TARGETS, default=here)
     parser.add_argument("--inputs", type=int, default=100_000, help="of each target at most")
     parser.add_argument("--seconds", type=float, default=60, help="of each target at most")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")

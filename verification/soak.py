@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,12 +26,17 @@ from typing import Any
 import numpy as np
 
 import dcomp
+from dcomp import registry
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 from support.cells import CELLS, make, same  # noqa: E402
 
 SWEEPS, PART = 12, 6
+MORE: tuple[dict[str, Any], ...] = (
+    {"start": "spectral"}, {"start": "random"}, {"n_tries": 3}, {"alpha": "shared"},
+    {"gamma": "auto"}, {"n_draws": 2}, {"start": "mean-field"},
+)  # fmt: skip
 WARM_UP = 0.25  # of the time: libraries are loaded, and the heap finds its size
 GROWTH = 24 << 20  # bytes that the second half may have more than the first, beside 5 %
 
@@ -43,6 +49,7 @@ class Soak:
     rng: np.random.Generator
     done: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    at: str = ""  # what is fitted just now
     memory: list[tuple[float, int]] = field(default_factory=list)  # seconds, bytes
     handles: list[tuple[int, int]] = field(default_factory=list)  # open files, threads
 
@@ -59,16 +66,30 @@ def random_table(rng: np.random.Generator) -> Any:
     shape = rng.integers(1, 40), rng.integers(1, 30)
     rate = rng.choice([0.2, 1.0, 5.0])
     counts = rng.poisson(rate, shape) * (rng.random(shape) < rng.uniform(0.2, 1))
-    counts[0, 0] += 30  # tempered EM holds a tenth of the tokens out
+    counts[0, 0] += 200  # tempered EM holds a tenth of the tokens out, and needs some on each side
     return counts
+
+
+def random_options(rng: np.random.Generator, key: str, algorithm: str) -> dict[str, Any]:
+    """Mostly none; else one that changes how a fit begins or what it learns, where it is known."""
+    options = MORE[rng.integers(len(MORE))] if rng.random() < 0.4 else {}
+    if key not in registry.supported() or key == "TM":  # with estimators of their own
+        return {}
+    try:
+        make(key, algorithm, **options).fit([[9, 1], [2, 8], [300, 1]])
+    except dcomp.DcompError:
+        return {}
+    return options
 
 
 def one_round(soak: Soak, start: float) -> None:
     """One cell on one table: every check."""
     key, algorithm = CELLS[soak.rng.integers(len(CELLS))]
     X, seed = random_table(soak.rng), int(soak.rng.integers(1 << 30))
-    label = f"{key} {algorithm} {X.shape} seed {seed}"
-    options = {"random_state": seed, "max_iter": SWEEPS}
+    more = random_options(soak.rng, key, algorithm)
+    soak.at = label = f"{key} {algorithm} {more} {X.shape} seed {seed}"
+    options = {"random_state": seed, "max_iter": SWEEPS, **more}
+    soak.done["fits with more options"] += bool(more)
     whole = make(key, algorithm, n_jobs=1, **options).fit(X).fit_
     again = make(key, algorithm, n_jobs=int(soak.rng.integers(1, 4)), **options).fit(X).fit_
     soak.check(same(whole, again), f"{label}: two fits differ")
@@ -111,7 +132,9 @@ def interrupt(soak: Soak, label: str, X: Any, whole: dcomp.Fit, estimator: Any) 
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     soak.done[f"interrupted fits that ended: {left.reason}"] += 1
-    if left.reason == "interrupted":
+    if left.reason == "interrupted" and left.state.sweep == SWEEPS:  # within the last of them
+        soak.check(same(whole, left), f"{label}: interrupted at its end, it differs")
+    elif left.reason == "interrupted":
         counts = dcomp.Counts.from_matrix(X)
         rest = dcomp.fit(counts, left.model, max_iter=SWEEPS, tol=0, resume=left)
         soak.check(same(whole, rest), f"{label}: an interrupted fit does not go on to the same end")
@@ -198,7 +221,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(Path(folder), np.random.default_rng(given.seed))
         while time.monotonic() - start < seconds:
-            one_round(soak, start)
+            try:
+                one_round(soak, start)
+            except Exception:  # which is a finding, and no reason to stop
+                soak.check(False, f"{soak.at}: {traceback.format_exc(limit=-6)}")
     check_interrupts(soak)
     rows = judge(soak, seconds)
     results = HERE / "results"

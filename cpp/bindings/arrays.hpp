@@ -26,6 +26,9 @@ using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
+// The prior of the loadings, with one axis or two.
+using GammaArray = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
 inline void require(bool holds, const std::string& rule) {
   if (!holds) throw std::invalid_argument(rule);
 }

@@ -41,6 +41,16 @@ void Call::blocks(const Vector<const std::int32_t>& block, std::int64_t J,
   within("block", block, 0, static_cast<std::int32_t>(n_blocks - 1), "in [0, n_blocks)");
 }
 
+GammaView Call::gamma(const GammaArray& array, std::int64_t J, std::int64_t K) const {
+  const bool own = array.ndim() == 2;
+  if (own)
+    shape("gamma", array, {J, K}, "features and components");
+  else
+    shape("gamma", array, {J}, "features");
+  positive("gamma", array);
+  return own ? GammaView(array.data(), K) : GammaView(array.data());
+}
+
 void Call::apart(std::initializer_list<Span> spans) const {
   const std::less<const char*> before;
   for (const Span* a = spans.begin(); a != spans.end(); ++a)

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "arrays.hpp"
+#include "dcomp/gamma_view.hpp"
 #include "dcomp/scan.hpp"
 
 namespace dcomp::bindings {
@@ -126,6 +127,9 @@ class Call {
     shape(name, number, {I}, "documents");
     within(name, number, 0, kMostDocuments - 1, "numbers of documents, from 0 on");
   }
+
+  // The prior of the loadings, (J) or, where each component has its own, (J, K).
+  GammaView gamma(const GammaArray& array, std::int64_t J, std::int64_t K) const;
 
   // What is written must not lie in what else is used.
   void apart(std::initializer_list<Span> spans) const;

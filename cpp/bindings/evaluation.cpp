@@ -7,6 +7,7 @@
 #include "dcomp/dispatch.hpp"
 #include "dcomp/left_to_right.hpp"
 #include "dcomp/tempered.hpp"
+#include "dcomp/two_sided.hpp"
 #include "score_prior.hpp"
 #include "stop.hpp"
 
@@ -28,7 +29,8 @@ void left_to_right_pass(Corpus& corpus, FloatRows Theta, Numbers log_scale, cons
   const CsrView& W = corpus.W();
   const std::int64_t K = prior.n_components();
   call.components(K);
-  const ScorePrior view = prior.linear(K, W.n_docs);
+  prior.require_mode("collapse");
+  const ScorePrior view = prior.view(K, W.n_docs);
   call.shape("Theta", Theta, {W.n_features, padded_width<float>(K)},
              "features, K padded to vectors");
   call.shape("log_scale", log_scale, {W.n_features}, "features");
@@ -78,6 +80,51 @@ void tempered(Corpus& corpus, Vector<const std::int32_t> block, std::int64_t n_b
                   log_words.data(), threads, first_chain);
 }
 
+void two_sided(Corpus& corpus, Vector<const std::int32_t> block, std::int64_t n_blocks,
+               Numbers gamma, const Prior& prior, Matrix<const double> log_scores,
+               Matrix<const double> log_Theta, Numbers temperatures, bool backward,
+               std::uint64_t seed, std::int64_t run, std::uint32_t first, Vector<std::uint16_t> z,
+               Matrix<double> out) {
+  const Call call("two_sided_sweeps");
+  const CsrView& W = corpus.W();
+  const std::int64_t K = prior.n_components();
+  call.components(K);
+  prior.require_mode("collapse");
+  const ScorePrior view = prior.view(K, W.n_docs);
+  const auto n = static_cast<std::int64_t>(temperatures.shape(0));
+  call.blocks(block, W.n_features, n_blocks);
+  call.shape("gamma", gamma, {W.n_features}, "features");
+  call.positive("gamma", gamma);
+  call.shape("log_scores", log_scores, {W.n_docs, K}, "documents, components");
+  call.shape("log_Theta", log_Theta, {W.n_features, K}, "features, components");
+  call.within("log_scores", log_scores, -700, 700, "in [-700, 700]");
+  call.within("log_Theta", log_Theta, -700, 700, "in [-700, 700]");
+  call.within("temperatures", temperatures, 0, 1, "in [0, 1]");
+  call.require(n < std::int64_t{UINT32_MAX} - first,
+               "first must be the number of the first sweep, and the last below 2^32 - 1", first);
+  const std::int64_t n_tokens =
+      std::accumulate(W.data, W.data + W.indptr[W.n_docs], std::int64_t{0});
+  call.shape("z", z, {n_tokens}, "tokens");
+  call.within("z", z, 0, static_cast<std::uint16_t>(K - 1), "in [0, K)");
+  call.shape("out", out, {2, n}, "scores and words, temperatures");
+  call.require(run >= 0 && run < kMostDocuments, "run must be its number, from 0 on", run);
+  call.apart({span("z", z), span("out", out), span("gamma", gamma), span("log_scores", log_scores),
+              span("log_Theta", log_Theta), span("temperatures", temperatures),
+              span("block", block)});
+  const TwoSidedInput input{W,
+                            block.data(),
+                            n_blocks,
+                            gamma.data(),
+                            view,
+                            log_scores.data(),
+                            log_Theta.data(),
+                            seed,
+                            static_cast<std::uint64_t>(run),
+                            backward};
+  const Released release;
+  two_sided_sweeps(input, temperatures.data(), n, first, z.data(), out.data(), out.data() + n);
+}
+
 }  // namespace
 
 void define_evaluation(nb::module_& m) {
@@ -90,6 +137,11 @@ void define_evaluation(nb::module_& m) {
         nb::arg("temperatures").noconvert(), nb::arg("seed"), nb::arg("first"),
         nb::arg("z").noconvert(), nb::arg("log_scores").noconvert(),
         nb::arg("log_words").noconvert(), nb::arg("n_threads"), nb::arg("first_chain") = 0);
+  m.def("two_sided_sweeps", &two_sided, nb::arg("corpus"), nb::arg("block").noconvert(),
+        nb::arg("n_blocks"), nb::arg("gamma").noconvert(), nb::arg("prior"),
+        nb::arg("log_scores").noconvert(), nb::arg("log_Theta").noconvert(),
+        nb::arg("temperatures").noconvert(), nb::arg("backward"), nb::arg("seed"), nb::arg("run"),
+        nb::arg("first"), nb::arg("z").noconvert(), nb::arg("out").noconvert());
 }
 
 }  // namespace dcomp::bindings

@@ -18,6 +18,7 @@
 #include "dcomp/mean_field.hpp"
 #include "evaluation.hpp"
 #include "laplace.hpp"
+#include "retrieve.hpp"
 #include "samplers.hpp"
 #include "score_prior.hpp"
 #include "split.hpp"
@@ -104,7 +105,7 @@ Treatment treatment_of(const Call& call, const std::string& name) {
 }
 
 template <class T>
-auto loadings(Matrix<const T> n, Vector<const double> gamma, Vector<const std::int32_t> block,
+auto loadings(Matrix<const T> n, GammaArray gamma, Vector<const std::int32_t> block,
               std::int64_t n_blocks, const std::string& treatment, Vector<double> log_scale,
               int n_threads) {
   const Call call("loadings");
@@ -112,9 +113,8 @@ auto loadings(Matrix<const T> n, Vector<const double> gamma, Vector<const std::i
   const auto J = static_cast<std::int64_t>(n.shape(0)), K = static_cast<std::int64_t>(n.shape(1));
   call.components(K);
   call.blocks(block, J, n_blocks);
-  call.shape("gamma", gamma, {J}, "features");
+  const GammaView prior = call.gamma(gamma, J, K);
   call.shape("log_scale", log_scale, {J}, "features");
-  call.positive("gamma", gamma);
   const Treatment how = treatment_of(call, treatment);
   call.apart(
       {span("log_scale", log_scale), span("gamma", gamma), span("n", n), span("block", block)});
@@ -123,7 +123,7 @@ auto loadings(Matrix<const T> n, Vector<const double> gamma, Vector<const std::i
   double objective = 0;
   {
     const Released release;
-    objective = update_loadings<T>(how, rows(n), gamma.data(), block.data(), n_blocks, out,
+    objective = update_loadings<T>(how, rows(n), prior, block.data(), n_blocks, out,
                                    log_scale.data(), threads);
   }
   return std::make_tuple(Theta, objective);
@@ -289,6 +289,7 @@ NB_MODULE(_core, m) {
   define_samplers(m);
   define_structured(m);
   define_evaluation(m);
+  define_retrieve(m);
   define_split(m);
   define_stop(m);
   define_words(m);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -36,7 +37,7 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
               Matrix<const std::int32_t> c_in, Matrix<std::int32_t> c_out,
               std::optional<Matrix<std::int32_t>> n, std::optional<Matrix<float>> scores,
               std::uint64_t seed, std::uint32_t sweep, int n_threads,
-              std::optional<Vector<const std::int64_t>> number) {
+              std::optional<Vector<const std::int64_t>> number, std::int64_t switch_from) {
   const Call call("sample");
   const int threads = call.threads(n_threads);
   const CsrView& W = corpus.W();
@@ -64,7 +65,8 @@ double sample(Corpus& corpus, Matrix<const float> Theta, Numbers log_scale, cons
       {view, rows(c_in), scores ? scores->data() : nullptr, seed, sweep,
        n ? Purpose::allocation : Purpose::transform, W.first, number ? number->data() : nullptr},
       rows(c_out),
-      n ? n->data() : nullptr};
+      n ? n->data() : nullptr,
+      switch_from};
   const Released release;
   return sample_documents(pass, threads);
 }
@@ -87,7 +89,7 @@ void require_lines(const Call& call, std::int64_t I, std::int64_t K, const LineP
   call.require(of.log_zero.has_value() == of.zero.has_value(), "log_zero must come with zero");
   call.positive("alpha", of.alpha);
   call.positive("rate", of.rate);
-  if (of.log_zero) call.finite("log_zero", *of.log_zero);
+  if (of.log_zero) call.logs("log_zero", *of.log_zero);  // -infinity: never 0
   if (of.zero) call.within("zero", *of.zero, 0, 1, "in [0, 1]");
   if (of.c) call.not_negative("c", *of.c);
 }
@@ -170,23 +172,22 @@ void scores_draw(Matrix<const std::int32_t> c, const Prior& prior, Matrix<float>
 }
 
 // n (J, K) with the prior and the blocks of its features.
-void require_loading_counts(const Call& call, const Matrix<const std::int32_t>& n,
-                            const Numbers& gamma, const Vector<const std::int32_t>& block,
-                            std::int64_t n_blocks) {
+GammaView require_loading_counts(const Call& call, const Matrix<const std::int32_t>& n,
+                                 const GammaArray& gamma, const Vector<const std::int32_t>& block,
+                                 std::int64_t n_blocks) {
   require_counts(call, "n", n);
   call.blocks(block, rows(n).n_rows, n_blocks);
-  call.shape("gamma", gamma, {rows(n).n_rows}, "features");
-  call.positive("gamma", gamma);
+  return call.gamma(gamma, rows(n).n_rows, rows(n).width);
 }
 
 // `kept`: with random numbers of its own, apart from those of a chain.
-auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std::int32_t> block,
+auto loadings_draw(Matrix<const std::int32_t> n, GammaArray gamma, Vector<const std::int32_t> block,
                    std::int64_t n_blocks, std::uint64_t seed, std::uint32_t sweep,
                    Vector<double> log_scale, int n_threads, bool kept) {
   const Call call("draw_loadings");
   const int threads = call.threads(n_threads);
   const std::int64_t J = rows(n).n_rows, K = rows(n).width;
-  require_loading_counts(call, n, gamma, block, n_blocks);
+  const GammaView prior = require_loading_counts(call, n, gamma, block, n_blocks);
   call.shape("log_scale", log_scale, {J}, "features");
   call.apart(
       {span("log_scale", log_scale), span("n", n), span("gamma", gamma), span("block", block)});
@@ -194,7 +195,7 @@ auto loadings_draw(Matrix<const std::int32_t> n, Numbers gamma, Vector<const std
   const Rows<float> out{Theta.data(), J, K, padded_width<float>(K)};
   {
     const Released release;
-    draw_loadings(rows(n), gamma.data(), block.data(), n_blocks, seed, sweep,
+    draw_loadings(rows(n), prior, block.data(), n_blocks, seed, sweep,
                   kept ? Purpose::kept_loadings : Purpose::loadings, out, log_scale.data(),
                   threads);
   }
@@ -206,13 +207,13 @@ CountView dense_view(const Matrix<const std::int32_t>& counts) {
   return {static_cast<std::int64_t>(counts.shape(0)), K, counts.data(), K, {}};
 }
 
-double loading_moments(Matrix<const std::int32_t> n, Numbers gamma,
+double loading_moments(Matrix<const std::int32_t> n, GammaArray gamma,
                        Vector<const std::int32_t> block, std::int64_t n_blocks, int n_threads) {
   const Call call("log_loading_moments");
   const int threads = call.threads(n_threads);
-  require_loading_counts(call, n, gamma, block, n_blocks);
+  const GammaView prior = require_loading_counts(call, n, gamma, block, n_blocks);
   const Released release;
-  return log_loading_moments(dense_view(n), gamma.data(), block.data(), n_blocks, threads);
+  return log_loading_moments(dense_view(n), prior, block.data(), n_blocks, threads);
 }
 
 double score_moments(Matrix<const std::int32_t> c, const Prior& prior, int n_threads) {
@@ -325,27 +326,80 @@ class CollapsedSampler : public TokenSampler {
     counts_->unload();
   }
 
-  double sweep(Vector<std::uint16_t> z, Numbers gamma, const Prior& prior, std::uint64_t seed,
+  double sweep(Vector<std::uint16_t> z, GammaArray gamma, const Prior& prior, std::uint64_t seed,
                std::uint32_t number, int n_threads) {
     const Use use(*this, "sweep", Needs::counts);
     const int threads = use.threads(n_threads);
     require_loaded(counts_->loaded(), "a sweep");
     require_tokens("z", z);
-    require_gamma(gamma);
+    const GammaView of_loadings = use.gamma(gamma, cells_->n_features(), K_);
     const ScorePrior view = fitting(prior);
+    use.require(!counts_->sparse() || !of_loadings.is_own(),
+                "sparse counts need one gamma for all components");
     use.require(!counts_->sparse() || shares_weights(view, cells_->n_docs()),
                 "sparse counts need weights that documents share");
     use.apart({span("z", z), span("gamma", gamma)});
     // Another assignment, even one in [0, K), would take tokens out of counts that are 0.
     use.require(checksum(z.data(), n_tokens()) == counted_,
                 "z must be the assignment that was last counted or swept");
-    const CollapseInput input{gamma.data(), view, seed, number};
+    const CollapseInput input{of_loadings, view, seed, number};
     const Released release;
     Change change(*this);
     const double words = collapse_sweep(input, *counts_, z.data(), threads);
     counted_ = checksum(z.data(), n_tokens());
     change.done();
     return words;
+  }
+
+  // All tokens of a document at once, in those that have `switch_from` or more, as direct Gibbs has
+  // them: scores given c, components switched where scores can be exactly 0, then z given scores
+  // and Theta. The counts of features are this part's own afterwards.
+  void draw_anew(Vector<std::uint16_t> z, Matrix<const float> Theta, Numbers log_scale,
+                 const Prior& prior, std::uint64_t seed, std::uint32_t number,
+                 std::int64_t switch_from, int n_threads) {
+    const Use use(*this, "draw_anew", Needs::counts);
+    const int threads = use.threads(n_threads);
+    const std::int64_t K = K_, I = cells_->n_docs();
+    require_tokens("z", z);
+    prior.require_mode("sample");
+    const ScorePrior view = fitting(prior);
+    use.require(checksum(z.data(), n_tokens()) == counted_,
+                "z must be the assignment that was last counted or swept");
+    use.require(counts_->component() == nullptr,
+                "components in an order of their own have no Theta here");
+    use.shape("Theta", Theta, {cells_->n_features(), padded_width<float>(K)},
+              "features, K padded to vectors");
+    use.shape("log_scale", log_scale, {cells_->n_features()}, "features");
+    use.logs("log_scale", log_scale);
+    use.not_negative("Theta", Theta);
+    use.apart({span("z", z), span("Theta", Theta), span("log_scale", log_scale)});
+    const CsrView& counts = W();
+    const Released release;
+    Change change(*this);
+    std::vector<std::int32_t> c(static_cast<std::size_t>(I * K)), c_new(c.size());
+    read_table(counts_->c().view(), c.data());
+    std::vector<std::int64_t> first(static_cast<std::size_t>(I + 1), 0);
+    for (std::int64_t i = 0; i < I; ++i)
+      first[i + 1] = std::accumulate(counts.data + counts.indptr[i],
+                                     counts.data + counts.indptr[i + 1], first[i]);
+    std::vector<std::uint16_t> by_entry(static_cast<std::size_t>(n_tokens()));
+    cells_->in_entry_order(counts, z.data(), by_entry.data());
+    const ScorePass scores{view,   {c.data(), I, K, K}, nullptr,     seed,
+                           number, Purpose::anew,       counts.first};
+    sample_documents({counts,
+                      padded_rows(Theta, K),
+                      log_scale.data(),
+                      scores,
+                      {c_new.data(), I, K, K},
+                      nullptr,
+                      switch_from,
+                      by_entry.data(),
+                      first.data()},
+                     threads);
+    cells_->from_entry_order(counts, by_entry.data(), z.data());
+    counts_->count(z.data());
+    counted_ = checksum(z.data(), n_tokens());
+    change.done_anew();
   }
 
   // Adds E[scores | c] to out (n_docs, K).
@@ -372,12 +426,12 @@ class CollapsedSampler : public TokenSampler {
   }
 
   // Adds E[Theta | z] to Theta if that is wanted, c to c_sum, and 1 to zeros where c is 0.
-  void record(Numbers gamma, std::optional<Matrix<float>> Theta, Matrix<float> c_sum,
+  void record(GammaArray gamma, std::optional<Matrix<float>> Theta, Matrix<float> c_sum,
               std::optional<Matrix<float>> zeros, int n_threads) {
     const Use use(*this, "record", Needs::counts);
     const int threads = use.threads(n_threads);
     const std::int64_t K = K_, I = cells_->n_docs();
-    require_gamma(gamma);
+    const GammaView prior = use.gamma(gamma, cells_->n_features(), K);
     use.shape("Theta", Theta, {cells_->n_features(), K}, "features, K");
     use.shape("c_sum", c_sum, {I, K}, "documents, K");
     use.shape("zeros", zeros, {I, K}, "documents, K");
@@ -385,7 +439,7 @@ class CollapsedSampler : public TokenSampler {
         {span("Theta", Theta), span("c_sum", c_sum), span("zeros", zeros), span("gamma", gamma)});
     require_loaded(counts_->loaded() || !Theta, "recording Theta");
     const Released release;
-    if (Theta) add_mean_loadings(*counts_, gamma.data(), rows(*Theta), threads);
+    if (Theta) add_mean_loadings(*counts_, prior, rows(*Theta), threads);
     const CountView c = counts_->c().view();
     if (zeros)
       for (std::int64_t at = 0; at < I * K; ++at) zeros->data()[at] += 1.0F;
@@ -396,15 +450,16 @@ class CollapsedSampler : public TokenSampler {
       });
   }
 
-  double log_moments(Numbers gamma, const Prior& prior, int n_threads) {
+  double log_moments(GammaArray gamma, const Prior& prior, int n_threads) {
     const Use use(*this, "log_moments", Needs::counts);
     const int threads = use.threads(n_threads);
     require_loaded(counts_->loaded(), "log_moments");
-    require_gamma(gamma);
+    const GammaView of_loadings = use.gamma(gamma, cells_->n_features(), K_);
     const ScorePrior view = fitting(prior);
     const Released release;
-    const double loadings = log_loading_moments(
-        counts_->n().view(), gamma.data(), counts_->block().data(), counts_->n_blocks(), threads);
+    const double loadings =
+        log_loading_moments(counts_->n().view(), of_loadings, counts_->block().data(),
+                            counts_->n_blocks(), threads, counts_->component());
     return loadings +
            dcomp::log_score_moments(counts_->c().view(), view, counts_->component(), threads);
   }
@@ -463,7 +518,7 @@ void define_samplers(nb::module_& m) {
         nb::arg("log_scale").noconvert(), nb::arg("prior"), nb::arg("c_in").noconvert(),
         nb::arg("c_out").noconvert(), nb::arg("n").noconvert().none(),
         nb::arg("scores").noconvert().none(), nb::arg("seed"), nb::arg("sweep"),
-        nb::arg("n_threads"), nb::arg("number").none() = nb::none());
+        nb::arg("n_threads"), nb::arg("number").none() = nb::none(), nb::arg("switch_from") = 0);
   m.def("draw_loadings", &loadings_draw, nb::arg("n").noconvert(), nb::arg("gamma").noconvert(),
         nb::arg("block").noconvert(), nb::arg("n_blocks"), nb::arg("seed"), nb::arg("sweep"),
         nb::arg("log_scale").noconvert(), nb::arg("n_threads"), nb::arg("kept") = false);
@@ -499,6 +554,9 @@ void define_samplers(nb::module_& m) {
       .def("sweep", &CollapsedSampler::sweep, nb::arg("z").noconvert(),
            nb::arg("gamma").noconvert(), nb::arg("prior"), nb::arg("seed"), nb::arg("sweep"),
            nb::arg("n_threads"))
+      .def("draw_anew", &CollapsedSampler::draw_anew, nb::arg("z").noconvert(),
+           nb::arg("Theta").noconvert(), nb::arg("log_scale").noconvert(), nb::arg("prior"),
+           nb::arg("seed"), nb::arg("sweep"), nb::arg("switch_from"), nb::arg("n_threads"))
       .def("add_means", &CollapsedSampler::add_means, nb::arg("prior"), nb::arg("out").noconvert(),
            nb::arg("n_threads"))
       .def("read", &CollapsedSampler::read, nb::arg("c").noconvert().none(),

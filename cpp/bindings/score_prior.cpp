@@ -50,12 +50,14 @@ void require_else(bool holds, const Rule& rule) {
 Prior::Prior(const std::string& key, const Parameters& parameters,
              const std::optional<Numbers>& exposure,
              const std::optional<Vector<const std::int32_t>>& tree, const std::string& mode,
-             double power)
+             double power, const std::optional<Vector<const std::int32_t>>& group,
+             const std::optional<Matrix<const std::uint8_t>>& allowed)
     : key_(key), exposure_(exposure) {
   prior_.which = which_of(key);
   const PriorDescription& about = score_priors()[static_cast<std::size_t>(prior_.which)];
   take(parameters, about.parameters);
   take_tree(tree, about.has_tree);
+  take_allowed(group, allowed, about.restricts);
   require(!exposure || !about.normalised,
           "model " + key + " takes the lengths of documents as given: it must have no exposure");
   if (exposure) Call("ScorePrior").not_negative("exposure", *exposure);
@@ -112,6 +114,26 @@ void Prior::require_positive(const std::string& what) const {
   }
 }
 
+void Prior::take_allowed(const std::optional<Vector<const std::int32_t>>& group,
+                         const std::optional<Matrix<const std::uint8_t>>& allowed, bool restricts) {
+  require(group.has_value() == allowed.has_value(), "group and allowed must be given together");
+  if (!group) return;
+  require(restricts, "documents of model " + key_ + " may use all components");
+  const Call call("ScorePrior");
+  const auto n_groups = static_cast<std::int64_t>(allowed->shape(0));
+  call.require(n_groups >= 1, "allowed must have a row", n_groups);
+  call.shape("allowed", *allowed, {n_groups, prior_.n_components}, "groups and components");
+  call.within("group", *group, 0, static_cast<std::int32_t>(n_groups - 1), "the rows of allowed");
+  group_.assign(group->data(), group->data() + group->size());
+  allowed_.assign(allowed->data(), allowed->data() + allowed->size());
+  for (std::int64_t g = 0; g < n_groups; ++g) {
+    const std::uint8_t* row = allowed_.data() + g * prior_.n_components;
+    call.require(std::any_of(row, row + prior_.n_components, [](std::uint8_t may) { return may; }),
+                 "a row of allowed must allow a component; none does in row", g);
+  }
+  prior_.allowed = {group_.data(), allowed_.data(), n_groups, prior_.n_components};
+}
+
 void Prior::take_tree(const std::optional<Vector<const std::int32_t>>& parent, bool wanted) {
   require(parent.has_value() == wanted, "model " + key_ +
                                             (wanted ? " must have the parents of a "
@@ -136,6 +158,10 @@ ScorePrior Prior::view(std::int64_t K, std::int64_t n_docs) const {
            std::to_string(prior_.n_components);
   });
   ScorePrior out = prior_;
+  require_else(group_.empty() || static_cast<std::int64_t>(group_.size()) == n_docs, [&] {
+    return "group must hold one number per document (" + std::to_string(n_docs) + "); got " +
+           number(group_.size());
+  });
   if (!exposure_) return out;
   require_else(static_cast<std::int64_t>(exposure_->shape(0)) == n_docs, [&] {
     return "exposure must hold one number per document (" + std::to_string(n_docs) + "); got " +
@@ -167,9 +193,12 @@ void define_score_prior(nb::module_& m) {
   nb::class_<Prior>(m, "ScorePrior")
       .def(nb::init<const std::string&, const Prior::Parameters&,
                     const std::optional<Prior::Numbers>&,
-                    const std::optional<Vector<const std::int32_t>>&, const std::string&, double>(),
+                    const std::optional<Vector<const std::int32_t>>&, const std::string&, double,
+                    const std::optional<Vector<const std::int32_t>>&,
+                    const std::optional<Matrix<const std::uint8_t>>&>(),
            nb::arg("key"), nb::arg("parameters"), nb::arg("exposure").none() = nb::none(),
-           nb::arg("tree").none() = nb::none(), nb::arg("mode") = "expect", nb::arg("power") = 1.0)
+           nb::arg("tree").none() = nb::none(), nb::arg("mode") = "expect", nb::arg("power") = 1.0,
+           nb::arg("group").none() = nb::none(), nb::arg("allowed").none() = nb::none())
       .def_prop_ro("key", &Prior::key)
       .def_prop_ro("n_components", &Prior::n_components)
       .def(

@@ -21,7 +21,8 @@ class Prior {
   Prior(const std::string& key, const Parameters& parameters,
         const std::optional<Numbers>& exposure,
         const std::optional<Vector<const std::int32_t>>& tree, const std::string& mode,
-        double power);
+        double power, const std::optional<Vector<const std::int32_t>>& group,
+        const std::optional<Matrix<const std::uint8_t>>& allowed);
   Prior(const Prior&) = delete;
 
   const std::string& key() const { return key_; }
@@ -36,6 +37,8 @@ class Prior {
 
  private:
   void take(const Parameters& parameters, const std::vector<std::string>& names);
+  void take_allowed(const std::optional<Vector<const std::int32_t>>& group,
+                    const std::optional<Matrix<const std::uint8_t>>& allowed, bool restricts);
   void take_tree(const std::optional<Vector<const std::int32_t>>& parent, bool wanted);
 
   // For what draws: without it a gamma has no shape, or no rate.
@@ -45,6 +48,8 @@ class Prior {
   std::vector<std::string> names_;
   std::vector<std::vector<double>> parameters_;  // copies: who made it may change the arrays
   std::optional<Numbers> exposure_;
+  std::vector<std::int32_t> group_;    // copies, as parameters are
+  std::vector<std::uint8_t> allowed_;  // (groups, K)
   std::optional<Tree> tree_;
   TreeView tree_view_;
   ScorePrior prior_;

@@ -95,7 +95,7 @@ class StructuredSampler : public TokenSampler {
   }
 
   // Gives back the memory of the features' counts, until they are loaded or z is counted. Sweeps
-  // with Theta given do without.
+  // with Theta given do without, and leave none: they would not be those of z any more.
   void unload() {
     const Use use(*this, "unload", Needs::nothing);
     counts_->unload();
@@ -133,6 +133,7 @@ class StructuredSampler : public TokenSampler {
     Change change(*this);
     const double words = structured_sweep(input, *counts_, threads);
     counts_->read(z.data());
+    if (Theta) counts_->unload();
     change.done();
     return words;
   }

@@ -15,12 +15,34 @@ namespace {
 
 constexpr std::int64_t kRowsPerTask = 256;
 
-std::vector<double> gamma_totals(const CollapsedCounts& counts, const double* gamma) {
+// (G), where all components have one prior.
+std::vector<double> gamma_totals(const CollapsedCounts& counts, const GammaView& gamma) {
   std::vector<double> total(static_cast<std::size_t>(counts.n_blocks()), 0.0);
-  for (std::int64_t j = 0; j < counts.cells().n_features(); ++j)
-    total[counts.block()[j]] += gamma[j];
+  for (std::int64_t j = 0; !gamma.is_own() && j < counts.cells().n_features(); ++j)
+    total[counts.block()[j]] += gamma(j, 0);
   return total;
 }
+
+// Priors of components of their own, in the columns of the counts: gamma (J, padded) and its totals
+// (G, padded).
+struct OwnGamma {
+  OwnGamma(const CollapsedCounts& counts, const GammaView& from) {
+    if (!from.is_own()) return;
+    const std::int64_t J = counts.cells().n_features(), K = counts.K(), padded = counts.padded();
+    gamma.resize(static_cast<std::size_t>(J * padded), 0.0F);
+    std::vector<double> sum(static_cast<std::size_t>(counts.n_blocks() * padded), 0.0);
+    const std::int32_t* component = counts.component();
+    for (std::int64_t j = 0; j < J; ++j)
+      for (std::int64_t k = 0; k < K; ++k) {
+        const std::int64_t of = component == nullptr ? k : component[k];
+        if (of < 0) continue;
+        gamma[j * padded + k] = static_cast<float>(from(j, of));
+        sum[counts.block()[j] * padded + k] += from(j, of);
+      }
+    for (const double s : sum) total.push_back(s > 0 ? static_cast<float>(s) : 1.0F);
+  }
+  AlignedVector<float> gamma, total;
+};
 
 std::vector<std::int64_t> tokens_of_documents(const TokenCells& cells) {
   std::vector<std::int64_t> total(static_cast<std::size_t>(cells.n_docs()), 0);
@@ -150,6 +172,7 @@ double sweep_cells(const CollapseInput& input, const ScoreWeights& scores, const
   const int P = cells.n_parts();
   const std::int64_t size = counts.n_blocks() * counts.padded();
   const std::vector<double> gamma_total = gamma_totals(counts, input.gamma);
+  const OwnGamma own_gamma(counts, input.gamma);
   const bool narrow = counts.c().form() == CountForm::narrow;
   const bool plain = tree == nullptr && is_plain(scores, counts.K());
   const auto kernel =
@@ -172,13 +195,15 @@ double sweep_cells(const CollapseInput& input, const ScoreWeights& scores, const
                             narrow,
                             counts.n().wide(),
                             total,
-                            input.gamma,
+                            input.gamma.data,
                             gamma_total.data(),
                             counts.block().data(),
                             scores,
                             counts.c().lists(),
                             counts.n().lists(),
-                            tree};
+                            tree,
+                            own_gamma.gamma.empty() ? nullptr : own_gamma.gamma.data(),
+                            own_gamma.total.data()};
     return {pass, cells.runs().data() + cells.first_run(cell),
             cells.runs().data() + cells.first_run(cell + 1),
             Stream(input.seed, Purpose::tokens, input.sweep, cells.unit(cell)),
@@ -279,23 +304,27 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
   cells.from_entry_order(W, by_entry.data(), z);
 }
 
-void add_mean_loadings(CollapsedCounts& counts, const double* gamma, const Rows<float>& out,
+void add_mean_loadings(CollapsedCounts& counts, const GammaView& gamma, const Rows<float>& out,
                        int n_threads) {
   const std::int32_t* column = counts.component();
   const auto at = [column](std::int64_t k) { return column == nullptr ? k : column[k]; };
-  const std::vector<double> gamma_total = gamma_totals(counts, gamma);
   const std::int64_t K = counts.K(), padded = counts.padded(), J = counts.cells().n_features();
-  std::vector<double> inverse(static_cast<std::size_t>(counts.n_blocks() * padded));
-  for (std::int64_t g = 0; g < counts.n_blocks(); ++g)
+  std::vector<double> inverse(static_cast<std::size_t>(counts.n_blocks() * padded), 0.0);
+  for (std::int64_t j = 0; j < J; ++j)
     for (std::int64_t k = 0; k < K; ++k)
-      inverse[g * padded + k] = 1 / (gamma_total[g] + counts.total()[g * padded + k]);
+      if (at(k) >= 0) inverse[counts.block()[j] * padded + k] += gamma(j, at(k));
+  for (std::int64_t g = 0; g < counts.n_blocks(); ++g)
+    for (std::int64_t k = 0; k < K; ++k) {
+      double& of = inverse[g * padded + k];
+      of = 1 / (of + counts.total()[g * padded + k]);
+    }
   const CountView n = counts.n().view();
   parallel_for(n_threads, (J + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
     for (std::int64_t j = task * kRowsPerTask; j < std::min((task + 1) * kRowsPerTask, J); ++j) {
       const double* scale = inverse.data() + counts.block()[j] * padded;
       float* row = out.row(j);
       for (std::int64_t k = 0; k < K; ++k)
-        if (at(k) >= 0) row[at(k)] += static_cast<float>(gamma[j] * scale[k]);
+        if (at(k) >= 0) row[at(k)] += static_cast<float>(gamma(j, at(k)) * scale[k]);
       n.visit(j, [&](std::int64_t k, std::int32_t count) {
         row[at(k)] += static_cast<float>(count * scale[k]);
       });

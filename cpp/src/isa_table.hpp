@@ -13,6 +13,7 @@
 #include "dcomp/kernels/predict.hpp"
 #include "dcomp/kernels/sample.hpp"
 #include "dcomp/kernels/tempered.hpp"
+#include "dcomp/kernels/two_sided.hpp"
 #include "dcomp/priors/list.hpp"
 
 namespace dcomp::DCOMP_ISA {
@@ -38,6 +39,7 @@ constexpr SamplerKernels sampler_kernels() {
     out.sample_document = &sample_document<P>;
     out.draw_scores = &draw_scores<P>;
     out.room = P::Draw::room;
+    out.switches = SwitchesOff<P>;
   }
   if constexpr (PredictsLinearly<P>) {  // one kernel serves them all
     out.collapse[0][0] = &collapse_cells<false>;
@@ -85,6 +87,7 @@ const InstructionSet instruction_set = {
     Tables<ScorePriors>::samplers,
     &left_to_right_document,
     &tempered_sweep,
+    &two_sided_sweep,
     {"ST",
      "collapse",
      {&collapse_structured<RowKind::fixed>, &collapse_structured<RowKind::shared>,

@@ -1,12 +1,14 @@
 #include "dcomp/left_to_right.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "dcomp/aligned.hpp"
 #include "dcomp/compiled.hpp"
 #include "dcomp/dispatch.hpp"
+#include "dcomp/kernels/tree_means.hpp"
 #include "dcomp/parallel.hpp"
 #include "dcomp/score_weights.hpp"
 
@@ -24,13 +26,15 @@ class Workspace {
         weights_(static_cast<std::size_t>(2 * R)),
         parent_(static_cast<std::size_t>(R)),
         word_(static_cast<std::size_t>(longest)),
+        nodes_(static_cast<std::size_t>(2 * K)),
         R_(R),
+        K_(K),
         padded_(padded) {}
   LeftToRightScratch scratch() {
     float* rows = rows_.data();
-    return {rows,        rows + R_ * padded_, rows + 2 * R_ * padded_, c_.data(),
-            z_.data(),   weights_.data(),     weights_.data() + R_,    parent_.data(),
-            word_.data()};
+    return {rows,         rows + R_ * padded_, rows + 2 * R_ * padded_, c_.data(),
+            z_.data(),    weights_.data(),     weights_.data() + R_,    parent_.data(),
+            word_.data(), nodes_.data(),       nodes_.data() + K_};
   }
 
  private:
@@ -39,7 +43,8 @@ class Workspace {
   std::vector<std::uint16_t> z_;
   std::vector<double> weights_;
   std::vector<std::int32_t> parent_, word_;
-  std::int64_t R_, padded_;
+  std::vector<double> nodes_;
+  std::int64_t R_, K_, padded_;
 };
 
 // The words of document i, those that one component explains best first. Any order has the same
@@ -83,26 +88,73 @@ double pairwise_sum(const double* x, std::size_t n) {
   return total;
 }
 
+// Of each of n_docs documents, over the components that it may use.
+std::vector<double> sums_of_shapes(const ScorePrior& prior, const std::vector<double>& a,
+                                   std::int64_t n_docs) {
+  std::vector<double> out(static_cast<std::size_t>(n_docs), pairwise_sum(a.data(), a.size()));
+  for (std::int64_t i = 0; !prior.allowed.all() && i < n_docs; ++i) {
+    double& sum = out[static_cast<std::size_t>(i)] = 0;
+    for (std::int64_t k = 0; k < prior.n_components; ++k)
+      if (prior.allowed(i, k)) sum += a[static_cast<std::size_t>(k)];
+  }
+  return out;
+}
+
+// What all documents share of a pass: the prior's weights, one way or the other.
+class Shared {
+ public:
+  explicit Shared(const LeftToRightInput& input) {
+    pass_.W = input.W;
+    pass_.K = input.prior.n_components;
+    pass_.Theta = input.Theta;
+    pass_.log_scale = input.log_scale;
+    pass_.n_particles = input.n_particles;
+    pass_.n_moves = input.n_moves;
+    pass_.seed = input.seed;
+    pass_.run = input.run;
+    if (input.prior.tree != nullptr)
+      take_tree(*input.prior.tree);
+    else
+      take_linear(input.prior);
+  }
+  const LeftToRightPass& pass() const { return pass_; }
+
+ private:
+  void take_linear(const ScorePrior& prior) {
+    const std::int64_t I = pass_.W.n_docs, padded = pass_.Theta.stride;
+    weights_.emplace(prior, I, padded);
+    linear_first_.emplace(prior, I, padded);
+    pass_.normalised = score_priors()[static_cast<std::size_t>(prior.which)].normalised;
+    sum_shapes_ = sums_of_shapes(prior, shapes(prior), pass_.normalised ? I : 0);
+    pass_.scores = weights_->view();
+    pass_.first = linear_first_->weight.data();
+    pass_.log_first = linear_first_->log_largest.data();
+    pass_.sum_shapes = sum_shapes_.data();
+  }
+  void take_tree(const TreeView& tree) {
+    const std::vector<std::int32_t> c(static_cast<std::size_t>(tree.K));
+    std::vector<double> S(c.size()), mean(c.size());
+    tree_means(tree, c.data(), S.data(), mean.data());
+    tree_first_.assign(static_cast<std::size_t>(pass_.Theta.stride), 0);
+    std::copy(mean.begin(), mean.end(), tree_first_.begin());
+    pass_.tree = &tree;
+    pass_.first = tree_first_.data();
+    pass_.log_first = &no_scale_;
+  }
+
+  LeftToRightPass pass_{};
+  std::optional<PreparedWeights> weights_;
+  std::optional<FirstWeights> linear_first_;
+  std::vector<double> sum_shapes_;
+  AlignedVector<float> tree_first_;
+  double no_scale_ = 0;
+};
+
 }  // namespace
 
 void left_to_right(const LeftToRightInput& input, double* out, int n_threads) {
-  const std::int64_t I = input.W.n_docs, padded = input.Theta.stride;
-  const PreparedWeights weights(input.prior, I, padded);
-  const FirstWeights first(input.prior, I, padded);
-  const bool normalised = score_priors()[static_cast<std::size_t>(input.prior.which)].normalised;
-  const std::vector<double> a = shapes(input.prior);
-  const LeftToRightPass pass{input.W,
-                             input.prior.n_components,
-                             input.Theta,
-                             input.log_scale,
-                             weights.view(),
-                             first.weight.data(),
-                             first.log_largest.data(),
-                             normalised ? pairwise_sum(a.data(), a.size()) : 0.0,
-                             input.n_particles,
-                             input.n_moves,
-                             input.seed,
-                             input.run};
+  const Shared shared(input);
+  const LeftToRightPass& pass = shared.pass();
   const CsrView& W = pass.W;
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < W.n_docs; ++i) {

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::int64_t kRowsPerTask = 256, kBlocksPerTask = 1024;
 
-// (G, padded) totals sum_j (n_jk + gamma_j) per block, gamma - 1 for map; padding stays 0.
+// (G, padded) totals sum_j (n_jk + gamma_jk) per block, gamma - 1 for map; padding stays 0.
 // Long tables are cut into a fixed number of pieces that are added in order; with many blocks the
 // pieces would outgrow the table itself, and one suffices.
 template <class T>
-std::vector<double> block_totals(const Rows<const T>& n, const double* gamma, double less,
+std::vector<double> block_totals(const Rows<const T>& n, const GammaView& gamma, double less,
                                  const std::int32_t* block, std::int64_t n_blocks,
                                  std::int64_t padded, int n_threads) {
   const std::int64_t pieces = std::clamp<std::int64_t>(n.n_rows / (16 * n_blocks), 1, 8);
@@ -27,7 +27,7 @@ std::vector<double> block_totals(const Rows<const T>& n, const double* gamma, do
       double* total = part.data() + piece * size + block[j] * padded;
       const T* row = n.row(j);
       for (std::int64_t k = 0; k < n.width; ++k)
-        total[k] += static_cast<double>(row[k]) + (gamma[j] - less);
+        total[k] += static_cast<double>(row[k]) + (gamma(j, k) - less);
     }
   });
   for (std::int64_t piece = 1; piece < pieces; ++piece)
@@ -43,15 +43,17 @@ double digamma_of(double x) {
   return value[0];
 }
 
-// The constant of the prior term: per block and component, ln Gamma of the total and of each gamma.
-double prior_constant(Treatment treatment, const double* gamma, const std::int32_t* block,
-                      std::int64_t n_blocks, std::int64_t n_features, std::int64_t K) {
+// The constant of the prior term of component k: per block, ln Gamma of the total and of each
+// gamma.
+double prior_constant(Treatment treatment, const GammaView& gamma, const std::int32_t* block,
+                      std::int64_t n_blocks, std::int64_t n_features, std::int64_t k) {
   const double more = treatment == Treatment::mean ? 1 : 0;
   std::vector<double> total(static_cast<std::size_t>(n_blocks), 0.0);
   double constant = 0, last_gamma = -1, last_value = 0;
   for (std::int64_t j = 0; j < n_features; ++j) {
-    total[block[j]] += gamma[j] + more;
-    if (gamma[j] != last_gamma) last_value = std::lgamma((last_gamma = gamma[j]) + more);
+    const double gamma_j = gamma(j, k);
+    total[block[j]] += gamma_j + more;
+    if (gamma_j != last_gamma) last_value = std::lgamma((last_gamma = gamma_j) + more);
     constant -= last_value;
   }
   double last_total = -1;
@@ -60,19 +62,24 @@ double prior_constant(Treatment treatment, const double* gamma, const std::int32
     if (t != last_total) last_value = std::lgamma(last_total = t);
     constant += last_value;
   }
-  return constant * static_cast<double>(K);
+  return constant;
 }
 
 }  // namespace
 
 template <class T>
-double update_loadings(Treatment treatment, const Rows<const T>& n, const double* gamma,
+double update_loadings(Treatment treatment, const Rows<const T>& n, const GammaView& gamma,
                        const std::int32_t* block, std::int64_t n_blocks, const Rows<T>& Theta,
                        double* log_scale, int n_threads) {
   const double less = treatment == Treatment::map ? 1 : 0;
   std::vector<double> total =
       block_totals(n, gamma, less, block, n_blocks, Theta.stride, n_threads);
-  double objective = prior_constant(treatment, gamma, block, n_blocks, n.n_rows, n.width);
+  const auto constant = [&](std::int64_t k) {
+    return prior_constant(treatment, gamma, block, n_blocks, n.n_rows, k);
+  };
+  double objective = 0;
+  if (!gamma.is_own()) objective = constant(0) * static_cast<double>(n.width);
+  for (std::int64_t k = 0; gamma.is_own() && k < n.width; ++k) objective += constant(k);
   const auto each_total = [&](std::int64_t first, std::int64_t last, const auto& change) {
     for (std::int64_t g = first; g < last; ++g)
       for (std::int64_t k = 0; k < n.width; ++k) {
@@ -105,22 +112,22 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const double
   pass.log_scale = log_scale;
   const std::int64_t tasks = (n.n_rows + kRowsPerTask - 1) / kRowsPerTask;
   std::vector<double> part(static_cast<std::size_t>(tasks), 0.0);
-  std::vector<double> scratch(static_cast<std::size_t>(n_threads * Theta.stride));
+  std::vector<double> scratch(static_cast<std::size_t>(n_threads * 2 * Theta.stride));
   const auto kernel = kernels<T>().loading_row;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
     double sum = 0;
     for (std::int64_t j = t * kRowsPerTask; j < std::min((t + 1) * kRowsPerTask, n.n_rows); ++j)
-      sum += kernel(pass, j, scratch.data() + worker * Theta.stride);
+      sum += kernel(pass, j, scratch.data() + worker * 2 * Theta.stride);
     part[static_cast<std::size_t>(t)] = sum;
   });
   for (double p : part) objective += p;
   return objective;
 }
 
-template double update_loadings<float>(Treatment, const Rows<const float>&, const double*,
+template double update_loadings<float>(Treatment, const Rows<const float>&, const GammaView&,
                                        const std::int32_t*, std::int64_t, const Rows<float>&,
                                        double*, int);
-template double update_loadings<double>(Treatment, const Rows<const double>&, const double*,
+template double update_loadings<double>(Treatment, const Rows<const double>&, const GammaView&,
                                         const std::int32_t*, std::int64_t, const Rows<double>&,
                                         double*, int);
 

@@ -73,6 +73,9 @@ void fill_weights(const ScorePrior& prior, std::int64_t n_rows, std::int64_t pad
       a[k] = static_cast<float>(weight.a);
       F[k] = static_cast<float>(weight.F);
       if constexpr (P::Predictive::has_zeros) a0[k] = static_cast<float>(weight.present * weight.a);
+      if (prior.allowed(row, k)) continue;
+      a[k] = 0;
+      if constexpr (P::Predictive::has_zeros) a0[k] = 0;
     }
 }
 
@@ -83,7 +86,7 @@ void fill_logs(const ScorePrior& prior, std::int64_t n_rows, std::int64_t padded
   for (std::int64_t row = 0; row < n_rows; ++row, F += padded, present += padded)
     for (std::int64_t k = 0; k < prior.n_components; ++k) {
       const LinearLogs logs = predictive.logs(k, exposure_of(prior, row));
-      F[k] = static_cast<float>(logs.F);
+      F[k] = prior.allowed(row, k) ? static_cast<float>(logs.F) : -1e30F;
       present[k] = static_cast<float>(logs.present);
     }
 }
@@ -102,6 +105,7 @@ void fill_first(const ScorePrior& prior, std::int64_t n_rows, std::int64_t padde
           predictive.logs(static_cast<std::int64_t>(k), exposure_of(prior, row));
       log_weight[k] += logs.F;
       log_weight[k] += logs.present;
+      if (!prior.allowed(row, static_cast<std::int64_t>(k))) log_weight[k] = -HUGE_VAL;
     }
     const double top = *std::max_element(log_weight.begin(), log_weight.end());
     for (std::size_t k = 0; k < log_a.size(); ++k)
@@ -147,7 +151,11 @@ constexpr PriorFunctions functions() {
 
 template <class P>
 PriorDescription describe() {
-  return {P::key, {std::begin(P::parameters), std::end(P::parameters)}, P::normalised, P::has_tree};
+  return {P::key,
+          {std::begin(P::parameters), std::end(P::parameters)},
+          P::normalised,
+          P::has_tree,
+          restricts<P>()};
 }
 
 template <class List>
@@ -195,6 +203,32 @@ PreparedPrior<T>::PreparedPrior(const ScorePrior& prior, std::int64_t padded)
     of.prepare_f32[mode](prior, *this);
   else
     of.prepare_f64[mode](prior, *this);
+  if (!prior.allowed.all()) restrict_to(prior);
+}
+
+template <class T>
+void PreparedPrior<T>::restrict_to(const ScorePrior& prior) {
+  const AllowedView& allowed = prior.allowed;
+  const std::size_t padded = shape.size();
+  group_ = allowed.group;
+  real_of_group_.assign(static_cast<std::size_t>(allowed.n_groups) * padded, 0.0);
+  for (std::int64_t g = 0; g < allowed.n_groups; ++g) {
+    // The constant of a group is that of a prior of its components alone.
+    std::vector<double> of[kMostParameters];
+    ScorePrior own = prior;
+    own.allowed = {};
+    own.n_components = 0;
+    for (std::int64_t k = 0; k < prior.n_components; ++k) {
+      if (allowed.may[g * prior.n_components + k] == 0) continue;
+      real_of_group_[static_cast<std::size_t>(g) * padded + static_cast<std::size_t>(k)] = 1;
+      ++own.n_components;
+      for (int p = 0; p < kMostParameters && prior.parameter[p] != nullptr; ++p)
+        of[p].push_back(prior.parameter[p][k]);
+    }
+    for (int p = 0; p < kMostParameters && prior.parameter[p] != nullptr; ++p)
+      own.parameter[p] = of[p].data();
+    constant_of_group_.push_back(PreparedPrior<T>(own, static_cast<std::int64_t>(padded)).constant);
+  }
 }
 
 template <class T>
@@ -210,6 +244,9 @@ PriorView<T> PreparedPrior<T>::view() const {
   view.padded = padded;
   view.power = power_;
   view.tree = tree_;
+  view.group = group_;
+  view.real_of_group = real_of_group_.data();
+  view.constant_of_group = constant_of_group_.data();
   return view;
 }
 
@@ -240,6 +277,7 @@ bool predicts_linearly(const ScorePrior& prior) {
 }
 
 bool shares_weights(const ScorePrior& prior, std::int64_t n_docs) {
+  if (!prior.allowed.all()) return false;
   const double* e = prior.exposure;
   return e == nullptr || std::all_of(e, e + n_docs, [&](double value) { return value == e[0]; });
 }

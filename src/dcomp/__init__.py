@@ -9,29 +9,31 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dcomp import data, inference, models
-from dcomp.data import Counts, TextOptions, as_counts
-from dcomp.errors import (
-    ConvergenceWarning,
-    DataWarning,
-    DcompError,
-    FlatTreeWarning,
-    InvalidCounts,
-    InvalidFile,
-    InvalidParameter,
-    MissingDependency,
-    NumericalFailure,
-    UnsupportedCombination,
-)
-from dcomp.io import Limits, read
-from dcomp.result import Fit, fit, load, save
-from dcomp.result.provenance import package_version
-
 if TYPE_CHECKING:
-    from dcomp import datasets, evaluate, use
+    from dcomp import data, datasets, evaluate, inference, models, plot, use
+    from dcomp.data import Counts, TextOptions, as_counts
+    from dcomp.errors import (
+        CheckpointWarning,
+        ConvergenceWarning,
+        DataWarning,
+        DcompError,
+        FlatTreeWarning,
+        InvalidCounts,
+        InvalidFile,
+        InvalidParameter,
+        MissingDependency,
+        NumericalFailure,
+        UnsupportedCombination,
+    )
     from dcomp.estimators import CTM, DCA, LDA, LSA, NMF, PLSA, GaP, StructuredDCA, TreeDCA
+    from dcomp.io import Limits, convert, open
+    from dcomp.io.read import read
+    from dcomp.io.write import write
+    from dcomp.report.build import report
+    from dcomp.result import Checkpoint, Fit, drop, load, merge, project, save
+    from dcomp.result.fitting import fit
 
-__version__ = package_version()
+    __version__: str
 
 __all__ = [
     "CTM",
@@ -40,6 +42,8 @@ __all__ = [
     "LSA",
     "NMF",
     "PLSA",
+    "Checkpoint",
+    "CheckpointWarning",
     "ConvergenceWarning",
     "Counts",
     "DataWarning",
@@ -58,31 +62,60 @@ __all__ = [
     "TreeDCA",
     "UnsupportedCombination",
     "as_counts",
+    "convert",
     "data",
     "datasets",
+    "drop",
     "evaluate",
     "fit",
     "inference",
     "load",
+    "merge",
     "models",
+    "open",
+    "plot",
+    "project",
     "read",
+    "report",
     "save",
     "use",
+    "write",
 ]
 
-
-_ESTIMATORS = ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "StructuredDCA", "TreeDCA")
-_ROOMS = ("datasets", "evaluate", "use")
+# Everything comes when it is asked for (docs/decisions/0054): SciPy takes half a second to import,
+# scikit-learn another. Which room has which name; the rooms themselves are found by theirs.
+_FROM = {
+    "data": ("Counts", "TextOptions", "as_counts"),
+    "errors": (
+        "CheckpointWarning", "ConvergenceWarning", "DataWarning", "DcompError", "FlatTreeWarning",
+        "InvalidCounts", "InvalidFile", "InvalidParameter", "MissingDependency",
+        "NumericalFailure", "UnsupportedCombination",
+    ),
+    "estimators": ("CTM", "DCA", "LDA", "LSA", "NMF", "PLSA", "GaP", "StructuredDCA", "TreeDCA"),
+    "io": ("Limits", "convert", "open", "read", "write"),
+    "result": ("Checkpoint", "Fit", "drop", "fit", "load", "merge", "project", "save"),
+}  # fmt: skip
+_ROOM_OF = {name: room for room, names in _FROM.items() for name in names}
+_ROOMS = (
+    "data", "datasets", "errors", "estimators", "evaluate", "executors", "inference", "io",
+    "models", "plot", "predict", "recipe", "registry", "report", "result", "use", "validation",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    # What a fit does not need comes when it is asked for: scikit-learn takes a second to import.
-    if name in _ESTIMATORS:
-        return getattr(importlib.import_module("dcomp.estimators"), name)
-    if name in _ROOMS:
+    if name == "__version__":
+        from dcomp.version import package_version
+
+        value: Any = package_version()
+    elif name in _ROOM_OF:
+        value = getattr(importlib.import_module(f"dcomp.{_ROOM_OF[name]}"), name)
+    elif name in _ROOMS:
         return importlib.import_module(f"dcomp.{name}")
-    raise AttributeError(f"module 'dcomp' has no attribute {name!r}")
+    else:
+        raise AttributeError(f"module 'dcomp' has no attribute {name!r}")
+    globals()[name] = value  # asked once
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ESTIMATORS, *_ROOMS})
+    return sorted({*globals(), *_ROOM_OF, *_ROOMS, "__version__"})

@@ -40,6 +40,8 @@ class ScorePrior:
         tree: npt.NDArray[np.int32] | None = None,
         mode: str = "expect",
         power: float = 1.0,
+        group: npt.NDArray[np.int32] | None = None,
+        allowed: npt.NDArray[np.uint8] | None = None,
     ) -> None: ...
     @property
     def key(self) -> str: ...
@@ -176,6 +178,7 @@ def sample(
     sweep: int,
     n_threads: int,
     number: npt.NDArray[np.int64] | None = None,
+    switch_from: int = 0,
 ) -> float: ...
 def sample_lines(
     corpus: Corpus,
@@ -253,6 +256,22 @@ def tempered_sweeps(
     log_words: _Double,
     n_threads: int,
     first_chain: int = 0,
+) -> None: ...
+def two_sided_sweeps(
+    corpus: Corpus,
+    block: npt.NDArray[np.int32],
+    n_blocks: int,
+    gamma: _Double,
+    prior: ScorePrior,
+    log_scores: _Double,
+    log_Theta: _Double,
+    temperatures: _Double,
+    backward: bool,
+    seed: int,
+    run: int,
+    first: int,
+    z: npt.NDArray[np.uint16],
+    out: _Double,
 ) -> None: ...
 def tree_means(
     c: npt.NDArray[np.int32], prior: ScorePrior, out: npt.NDArray[np.float32], n_threads: int
@@ -344,6 +363,17 @@ class CollapsedSampler:
         sweep: int,
         n_threads: int,
     ) -> float: ...
+    def draw_anew(
+        self,
+        z: npt.NDArray[np.uint16],
+        Theta: npt.NDArray[np.float32],
+        log_scale: _Double,
+        prior: ScorePrior,
+        seed: int,
+        sweep: int,
+        switch_from: int,
+        n_threads: int,
+    ) -> None: ...
     def add_means(
         self, prior: ScorePrior, out: npt.NDArray[np.float32], n_threads: int
     ) -> None: ...
@@ -388,3 +418,42 @@ def tokens_are(
     data: npt.NDArray[np.int32],
     n_threads: int,
 ) -> bool: ...
+
+class PostingLists:
+    def __init__(
+        self,
+        block: int,
+        list_start: npt.NDArray[np.int64],
+        entry_block: npt.NDArray[np.int32],
+        entry_start: npt.NDArray[np.int64],
+        entry_count: npt.NDArray[np.float32],
+        entry_ratio: npt.NDArray[np.float32],
+        entry_length: npt.NDArray[np.float32],
+        document: npt.NDArray[np.int32],
+        count: npt.NDArray[np.float32],
+        length: npt.NDArray[np.float32],
+        norm: npt.NDArray[np.float32],
+        shares: npt.NDArray[np.float32] | None = None,
+        envelope: npt.NDArray[np.float32] | None = None,
+    ) -> None: ...
+    def top(
+        self,
+        kind: str,
+        term: npt.NDArray[np.int32],
+        weight: _Double,
+        background: _Double,
+        parameters: _Double,
+        Theta: npt.NDArray[np.float32] | None,
+        n: int,
+    ) -> tuple[npt.NDArray[np.int32], _Double, int]: ...
+    def score(
+        self,
+        kind: str,
+        term: npt.NDArray[np.int32],
+        weight: _Double,
+        background: _Double,
+        parameters: _Double,
+        Theta: npt.NDArray[np.float32] | None,
+        out: _Double,
+        matches: npt.NDArray[np.uint8],
+    ) -> None: ...

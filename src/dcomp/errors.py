@@ -53,6 +53,10 @@ class MissingDependency(DcompError, ImportError):
     """An optional package is needed; the message says what to install."""
 
 
+class ClusterError(DcompError, RuntimeError):
+    """A cluster has no workers, lost them too often, or runs another version."""
+
+
 class ConvergenceWarning(UserWarning):
     """The iteration limit came before the stopping rule."""
 
@@ -60,6 +64,10 @@ class ConvergenceWarning(UserWarning):
 class FlatTreeWarning(UserWarning):
     """A tree of components is none: its priors make it one flat Dirichlet, or a search for a
     structure found no node above the leaves."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written, or was written by another version."""
 
 
 class DataWarning(UserWarning):

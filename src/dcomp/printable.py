@@ -22,6 +22,11 @@ _SHAPELESS = re.compile(
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _PERHAPS = re.compile(r"[^ -~]")
 _IN_LINES = re.compile(r"[^ -~\n]")
+# Controls but for tabs and ends of lines, marks of direction, halves of characters, separators of
+# lines that a page would not break.
+_NOT_ON_PAGE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 def printable(text: object) -> str:
@@ -42,6 +47,17 @@ def printable_lines(text: object) -> str:
     'one\\ntwo\\\\t\\\\x9b'
     """
     return _IN_LINES.sub(_spelt, str(text))
+
+
+def on_page(text: object) -> str:
+    """A text for a page, which obeys no escapes and needs the invisible parts of an emoji: controls
+    and marks that turn the direction of writing around are spelt out, the rest is left.
+
+    >>> print(on_page("a\\x1b[2J\\u202eb\\n\\u2764\\ufe0f"))
+    a\\x1b[2J\\u202eb
+    \u2764\ufe0f
+    """
+    return _NOT_ON_PAGE.sub(_in_escapes, str(text))
 
 
 def printable_json(value: Any, indent: int | None = None) -> str:
@@ -106,6 +122,10 @@ def _is_safe(character: str) -> bool:
 def _spelt(found: re.Match[str]) -> str:
     character = found[0]
     return character if _is_safe(character) else character.encode("unicode_escape").decode()
+
+
+def _in_escapes(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 def _in_json(found: re.Match[str]) -> str:

@@ -20,7 +20,7 @@ from dcomp.models import MODELS, Model
 
 # Which algorithms each way of allocating words serves (MODELS §2).
 _MODES = {
-    "expect": ("mean-field",),
+    "expect": ("mean-field", "stochastic-mean-field"),
     "maximise": ("map", "ml"),
     "temper": ("tempered-em",),
     "factorise": ("ml",),
@@ -28,6 +28,9 @@ _MODES = {
     "collapse": ("collapsed-gibbs",),
     "laplace": ("laplace",),
 }
+# What kernels would allow and nobody has tried: the places of a tree's nodes would have to be found
+# by steps, too.
+_LEFT_OUT = {("TM", "stochastic-mean-field")}
 _DEFAULT_ORDER = ("mean-field", "collapsed-gibbs", "laplace")
 
 
@@ -41,6 +44,7 @@ def supported() -> dict[str, tuple[str, ...]]:
     for key, mode in _core.compiled():
         if key in cells:  # a prior of the kernels that no model has is not offered
             names = (name for name in _MODES[mode] if name in ALGORITHMS)
+            names = (name for name in names if (key, name) not in _LEFT_OUT)
             cells[key].extend(name for name in names if name not in cells[key])
     return {key: tuple(names) for key, names in cells.items()}
 
@@ -93,7 +97,7 @@ class NamedModel:
 
 
 USUAL_GAMMA = 0.5  # of DCA, where the user said nothing
-# Other names of the models, as the fields that know them say it (docs/notation.md).
+# Other names of the models, as the fields that know them say it (docs/names.md).
 ALIASES = {
     "DM": (
         "lda",
@@ -173,8 +177,10 @@ def algorithm_name(model: str, algorithm: str = "auto") -> str:
     if algorithm == "auto":
         return next(name for name in _DEFAULT_ORDER if name in names)
     if algorithm not in names:
+        near = [] if algorithm in ALGORITHMS else get_close_matches(algorithm, names, n=1)
+        hint = f", the nearest name is {near[0]!r}" if near else ""
         raise UnsupportedCombination(
-            f"model {model} has no algorithm {algorithm!r}; {_what_exists()}"
+            f"model {model} has no algorithm {algorithm!r}{hint}; {_what_exists()}"
         )
     return algorithm
 

@@ -14,7 +14,7 @@ import dcomp
 from dcomp import evaluate
 from dcomp.executors import LocalExecutor
 from dcomp.inference import ALGORITHMS, CollapsedGibbs
-from dcomp.models import DirichletMultinomial, Observations
+from dcomp.models import DirichletMultinomial, Observations, scratch
 from dcomp.recipe import Recipe
 
 every_cell = pytest.mark.parametrize(("key", "algorithm"), CELLS)
@@ -75,6 +75,23 @@ def test_the_same_parts_give_the_same_bits_anywhere(key, algorithm, counts, proc
             first, other = (getattr(fit.draws, name) for fit in (one, apart))
             assert (first is None) == (other is None)
             assert first is None or np.array_equal(first, other)
+
+
+@every_cell
+def test_a_file_gives_the_bits_of_its_parts(key, algorithm, counts, tmp_path, monkeypatch):
+    """With every array of the documents in scratch files."""
+    monkeypatch.setattr(scratch, "SMALL", 1)
+    samples = ALGORITHMS[algorithm].samples
+    how = {"max_iter": 7 if samples else 13} | ({"n_draws": 1} if samples else {})
+    cut = counts.in_parts(3)
+    dcomp.write(cut, tmp_path / "x.dcounts")
+    plain, filed = (
+        fitted(estimator(key, algorithm, **how), X)
+        for X in (cut, dcomp.open(tmp_path / "x.dcounts"))
+    )
+    assert same(plain, filed)
+    assert filed.state.firsts == cut.firsts
+    assert not filed.state.c.size or scratch.owner_of(filed.state.c) is not None
 
 
 @pytest.mark.filterwarnings("ignore::dcomp.errors.ConvergenceWarning")  # of documents of ST
@@ -180,9 +197,13 @@ def test_chains_of_a_selection_run_anywhere_and_are_kept(counts, processes, tmp_
     apart = evaluate.select_components(
         counts, [1, 3], **how, executor=processes, on_progress=lambda *done: seen.append(done)
     )
-    assert seen == [(n + 1, 4) for n in range(4)]
-    assert len(list(tmp_path.iterdir())) == 4
-    monkeypatch.setattr(evaluate.select_chains, "_fit_and_score", None)  # all are found
+    assert seen == [(n + 1, 6) for n in range(6)]  # of two K two chains each, which then meet
+    grid = evaluate.select_chains.grid_name([1, 3])
+    names = {f"K{K}-{n}" for K in (1, 3) for n in ("chain0", "chain1", f"evidence-400-{grid}")}
+    names |= {f"ladder{grid}-chain{chain}" for chain in (0, 1)}
+    assert {path.stem for path in tmp_path.iterdir()} == names
+    for name in ("_fit_and_score", "_climb"):  # all are found
+        monkeypatch.setattr(evaluate.select_chains, name, None)
     kept = evaluate.select_components(counts, [1, 3], **how, n_jobs=2)
     monkeypatch.undo()
     cut = counts.in_parts(3)
@@ -192,7 +213,7 @@ def test_chains_of_a_selection_run_anywhere_and_are_kept(counts, processes, tmp_
 
 def test_the_evidence_does_not_depend_on_where_its_chains_run(processes):
     X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
-    how = {"alpha": 0.5, "gamma": 0.5, "n_sweeps": 60, "n_chains": 5}
+    how = {"alpha": 0.5, "gamma": 0.5, "n_sweeps": 60, "n_chains": 5, "n_starts": 1}
     found = [
         evaluate.evidence(X, 2, **how, executor=where).per_chain
         for where in (ONE, SEVEN, processes)

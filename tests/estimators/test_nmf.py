@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import dcomp
+from dcomp import datasets
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
 from dcomp.inference.least_squares import factorise
 from dcomp.models.equivalence import probabilities
@@ -203,3 +204,45 @@ def test_factors_of_any_sign(options):
     assert not model.__sklearn_tags__().input_tags.positive_only
     with pytest.raises(InvalidParameter, match="solver must be auto, coordinate-descent"):
         dcomp.NMF(2, solver="projected", verbose=0).fit(W)
+
+
+TABLES = {
+    "tumours": lambda: datasets.mutations(100, seed=0).counts.to_scipy().toarray().astype(float),
+    "log tumours": lambda: np.log1p(datasets.mutations(100, seed=0).counts.to_scipy().toarray()),
+    "votes": lambda: datasets.votes(60, 100).counts.to_scipy().toarray().astype(float),
+    "text": lambda: datasets.text(100, 500).counts.to_scipy().astype(float),
+}
+
+
+@pytest.mark.parametrize("solver", ["coordinate-descent", "signed"])
+@pytest.mark.parametrize("table", TABLES)
+def test_at_rest_ten_times_the_sweeps_gain_little_whatever_the_scale(table, solver):
+    """tol is in nats per document of the likelihood with the residual's own variance: the loss
+    falls by less than 2 tol / J of itself. Tables in other units take the same sweeps."""
+    W = TABLES[table]()
+    found = factorise(W, 6, solver, max_iter=2000)
+    assert found.reason == "converged"
+    longer = factorise(W, 6, solver, max_iter=10 * len(found.history), tol=0)
+    left = 0.5 * W.shape[1] * np.log(found.loss / longer.loss)
+    assert left < 0.05
+    scaled = factorise(1024.0 * W, 6, solver, start=_start(W, solver) * 32.0, max_iter=2000)
+    as_it_is = factorise(W, 6, solver, start=_start(W, solver), max_iter=2000)
+    assert len(scaled.history) == len(as_it_is.history)
+    assert scaled.loss == pytest.approx(1024.0**2 * as_it_is.loss, rel=1e-9)
+
+
+def _start(W, solver):
+    rng = np.random.default_rng(3)
+    shape = (W.shape[0], 6)
+    return rng.standard_normal(shape) if solver == "signed" else rng.random(shape)
+
+
+def test_least_squares_that_does_not_come_to_rest_says_so():
+    """Projected solves wander about on this table, and a lower loss may come at any time."""
+    W = TABLES["votes"]()
+    with pytest.warns(dcomp.ConvergenceWarning, match=r"max_iter = 20 before .*tol = 0.05 nats"):
+        dcomp.NMF(6, loss="squared", max_iter=20, verbose=0).fit(W)
+    wandering = factorise(TABLES["log tumours"](), 10, "projected", max_iter=300)
+    losses = np.array([-row.objective for row in wandering.history])
+    assert (np.diff(losses[-100:]) > 0).any()
+    assert wandering.reason == "limit"

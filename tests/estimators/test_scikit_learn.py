@@ -30,8 +30,14 @@ class _Rounding:
     def transform(self, X, exposure=None):
         return super().transform(whole(X), exposure)
 
+    def predict(self, X, exposure=None):
+        return super().predict(whole(X), exposure)
+
     def score(self, X, y=None):
         return super().score(whole(X), y)
+
+    def _batch(self, X, earlier):  # of partial_fit and update
+        return super()._batch(whole(X), earlier)
 
 
 def whole(X):
@@ -127,6 +133,7 @@ def named(thing):
     ids=named,
 )
 @pytest.mark.filterwarnings("ignore::dcomp.FlatTreeWarning")  # of tables without a structure
+@pytest.mark.filterwarnings("ignore:least squares reached max_iter")  # of noise
 def test_contract_on_whole_numbers(estimator, check):
     check(estimator)
 

@@ -7,11 +7,13 @@ the 8 cells with probability about 0.02, once.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from dcomp import evaluate
 from dcomp.data import Counts
-from dcomp.evaluate import evidence
 from dcomp.evaluate.evidence import Chains
 from dcomp.executors import LocalExecutor
 from dcomp.models import Observations
@@ -26,6 +28,7 @@ from dcomp.reference.evidence import (
     log_words,
 )
 
+evidence = partial(evaluate.evidence, method="annealed")
 W = np.array([[2, 0, 1], [0, 2, 0], [1, 1, 0]])
 SHARP = np.array([[4, 0, 0], [0, 4, 0], [0, 0, 3], [3, 0, 0]])
 CASES = [

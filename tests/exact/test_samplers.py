@@ -11,38 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.enumerated import ALARM, invariance, make, token_sweep
 
 from dcomp import _core
 from dcomp.data import Counts
 from dcomp.executors import LocalExecutor
-from dcomp.inference import CollapsedGibbs, Gibbs
+from dcomp.inference import CollapsedGibbs, Gibbs, gibbs
 from dcomp.inference.state import State
-from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
+from dcomp.models import MODELS, Observations
 from dcomp.reference import gibbs as reference
 from dcomp.reference.enumeration import Posterior, chi_square_p, token_order
 
-ALARM = 1e-4
-W = np.array([[2, 0, 1], [0, 2, 0], [1, 1, 0]])
-FEW = np.array([[2, 0, 1], [0, 1, 0], [1, 0, 0]])  # for four components
 
-
-def make(key, layout):
-    blocks = [0, 1, 1] if layout == "blocks" else None
-    if key == "TM":  # two leaves below the root, and an internal node with a leaf of its own
-        tree = Tree.from_parents([-1, 0, 0, 1])
-        options = {"a1": [0.6, 0.9, 1, 1], "a2": [1.7, 0.5, 1, 1], "b": [1, 0.3, 0.8, 1.2]}
-        model = TreeMultinomial.build(tree, gamma=[0.4, 0.7, 1.1], **options)
-        return model, Observations.build(Counts.from_matrix(FEW, blocks=blocks))
-    counts = Counts.from_matrix(W, blocks=blocks)
-    options = {"alpha": [0.3, 0.8], "gamma": [0.4, 0.7, 1.1]}
-    exposure = None
-    if key != "DM":
-        options["beta"] = [0.5, 1.5]
-        if layout == "exposure":
-            exposure = [0.5, 2.0, 3.0]
-    if key == "CGP":
-        options["rho"] = [0.3, 0.6]
-    return MODELS[key].build(2, **options), Observations.build(counts, exposure)
+@pytest.fixture(autouse=True)
+def _short_documents_switch_too(monkeypatch):
+    monkeypatch.setattr(gibbs, "SWITCH_FROM", 0)
 
 
 CASES = [
@@ -51,32 +34,6 @@ CASES = [
     for layout in ("plain", "blocks", "exposure")
     if not (key in ("DM", "TM") and layout == "exposure")
 ]
-
-
-def invariance(model, observed, sweep, n_draws=12_000):
-    posterior = Posterior(model, observed)
-    expected = posterior.by_table()
-    index = {key: number for number, key in enumerate(expected)}
-    hits = np.zeros(len(index))
-    rng = np.random.default_rng(3)
-    for draw, which in enumerate(rng.choice(len(posterior.p), size=n_draws, p=posterior.p)):
-        c, n = sweep(posterior.assignments[which], *posterior.tables[which], draw)
-        hits[index[posterior.key(c, n)]] += 1
-    return chi_square_p(hits, n_draws * np.array(list(expected.values())))
-
-
-def token_sweep(model, observed, sparse=False):
-    """One sweep of the token sampler alone: `step` is in the long runs below."""
-    sampler = CollapsedGibbs(sparse=sparse).sampler(model, observed)
-    order = token_order(sampler, observed)
-
-    def sweep(z, c, n, seed):
-        z = z[order].astype(np.uint16)
-        sampler.count(z)
-        sampler.sweep(model, z, seed, 1, 1)
-        return sampler.documents(model)[0], sampler.pooled(model).n
-
-    return sweep
 
 
 @pytest.mark.parametrize(("key", "layout"), CASES)
@@ -106,6 +63,35 @@ COLLAPSED = [
 def test_collapsed_gibbs_keeps_the_posterior(key, layout, sparse):
     model, observed = make(key, layout)
     assert invariance(model, observed, token_sweep(model, observed, sparse)) > ALARM
+
+
+def drawn_anew(model, observed):
+    """All tokens of every document at once, as the token sampler of CGP does now and then."""
+    sampler = CollapsedGibbs().sampler(model, observed)
+    order = token_order(sampler, observed)
+
+    def sweep(z, c, n, seed):
+        z = z[order].astype(np.uint16)
+        sampler.count(z)
+        sampler.draw_anew(model, sampler.pooled(model), z, seed, 1, 1)
+        sampler.count(z)  # what it has counted itself is what z says
+        return sampler.documents(model)[0], sampler.pooled(model).n
+
+    return sweep
+
+
+@pytest.mark.parametrize("layout", ["plain", "blocks", "exposure"])
+def test_documents_drawn_anew_keep_the_posterior(layout):
+    model, observed = make("CGP", layout)
+    assert invariance(model, observed, drawn_anew(model, observed)) > ALARM
+
+
+def test_documents_drawn_anew_by_a_wrong_model_do_not():
+    """Negative control: zeros a quarter likelier than they are."""
+    model, observed = make("CGP", "exposure")
+    scores = {"alpha": [0.3, 0.8], "beta": [0.5, 1.5], "rho": [0.3, 0.75]}
+    wrong = MODELS["CGP"].build(2, gamma=[0.4, 0.7, 1.1], **scores)
+    assert invariance(model, observed, drawn_anew(wrong, observed)) < ALARM
 
 
 @pytest.mark.parametrize("sampler", ["direct", "collapsed"])

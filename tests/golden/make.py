@@ -12,11 +12,17 @@ from dcomp.inference.keep import KINDS
 from dcomp.result.storage import VERSION
 
 
+class Known(dcomp.DCA):
+    """With all that may be known beforehand."""
+
+
 def main() -> None:
     W = np.random.default_rng(0).poisson(1.5, (12, 9))
     new = W[:3] + 1
     counts = dcomp.Counts.from_matrix(W, feature_names=[f"w{j}" for j in range(9)])
+    known = {"seed_words": {"first": ["w1", "w2"]}, "fixed": np.full((1, 9), 1 / 9)}
     for model in (
+        Known(4, **known, allowed=["first"] * 4 + [None] * 8, verbose=0),
         dcomp.LDA(3, verbose=0),
         dcomp.GaP(3, verbose=0),
         dcomp.DCA(3, model="CGP", max_iter=20, n_chains=2, n_draws=3, draws_of=KINDS, verbose=0),

@@ -93,6 +93,10 @@ class ExponentialScores:
         """τ = 1 / mean E[l]."""
         return self._learned(mean_scores / n_docs)
 
+    def restrained(self, learned):
+        """Documents part whatever τ is."""
+        return learned
+
     def counts_seen(self, c, exposure):
         scores = self.posterior_mean(c, exposure).sum(axis=0)
         return Sums({"scores": scores, "n_docs": len(c)}) if self.learn_tau else None

@@ -22,7 +22,7 @@ from dcomp.reference.enumeration import Posterior
 from dcomp.reference.evidence import exact_log_evidence
 
 SAMPLERS = ("gibbs", "collapsed-gibbs")
-ALGORITHMS = ("mean-field", *SAMPLERS)
+ALGORITHMS = ("mean-field", "stochastic-mean-field", *SAMPLERS)
 
 
 @pytest.fixture(scope="module")

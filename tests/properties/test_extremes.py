@@ -184,3 +184,69 @@ def test_exposures(key, algorithm, exposure, tmp_path):
 def test_exposures_beyond_their_range(key, algorithm, value):
     with pytest.raises(dcomp.InvalidParameter, match="exposure must be 0 or lie between"):
         shortly(key, algorithm, exposure=np.full(len(SMALL), value)).fit(SMALL)
+
+
+# How a fit begins and what it learns, for the algorithms that have such a choice.
+MORE = {
+    "map": ({"start": "spectral"}, {"n_tries": 3}),
+    "ml": ({"start": "spectral"}, {"n_tries": 3}),
+    "mean-field": ({"start": "spectral"}, {"n_tries": 3}, {"alpha": "shared"}),
+    "gibbs": ({"alpha": "shared"}, {"gamma": "auto"}, {"start": "mean-field"}),
+    "collapsed-gibbs": ({"alpha": "shared"}, {"gamma": "auto"}, {"start": "mean-field"}),
+}
+FLAT = [cell for cell in CELLS if cell[0] in ("DM", "GP", "CGP") and cell[1] in MORE]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(("key", "algorithm"), FLAT)
+def test_tables_begun_and_learned_in_other_ways(key, algorithm, table, tmp_path):
+    X = np.array(TABLES[table])
+    if algorithm == "collapsed-gibbs" and table == "a long document":
+        X = X // 5000  # token by token
+    for number, options in enumerate(MORE[algorithm]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        estimator = shortly(key, algorithm, **options)
+        if ALGORITHMS[algorithm].samples and X.sum() > MOST:
+            with pytest.raises(dcomp.InvalidCounts, match=r"at most 2147483647"):
+                estimator.fit(X)
+            continue
+        assert_sound(estimator.fit(X).fit_, X, folder)
+
+
+PARTS = {
+    "tiny": [[1e-300, 0.5], [1e-5, 2]],
+    "large": [[MOST - 0.5, 0.25], [0, 3.5]],
+    "many": [[0.1] * 4] * 5,
+}
+
+
+@pytest.mark.parametrize("table", PARTS)
+@pytest.mark.parametrize(("key", "algorithm"), CELLS)
+def test_fractional_tables(key, algorithm, table, tmp_path):
+    counts = dcomp.Counts.from_matrix(np.array(PARTS[table]), fractional=True)
+    if ALGORITHMS[algorithm].samples:
+        with pytest.raises(dcomp.InvalidCounts, match="whole numbers; found"):
+            shortly(key, algorithm).fit(counts)
+        return
+    fit = shortly(key, algorithm).fit(counts).fit_
+    for values in (fit.Theta, fit.scores, fit.history["objective"], fit.transform(counts)):
+        assert np.isfinite(values).all()
+    dcomp.save(fit, tmp_path / "fit.dcomp")
+    assert np.array_equal(dcomp.load(tmp_path / "fit.dcomp").scores, fit.scores)
+
+
+@pytest.mark.parametrize("table", ["the largest counts", "a long document", "nothing"])
+@pytest.mark.parametrize(("key", "algorithm"), POISSON)
+def test_exposures_of_blocks(key, algorithm, table, tmp_path):
+    """A block that a document has no words of was not observed."""
+    X = np.array(TABLES[table])
+    if ALGORITHMS[algorithm].samples:
+        X = X // 5000
+    blocks = [0, 0, 1, 1][: X.shape[1]]
+    try:
+        estimator = shortly(key, algorithm, blocks=blocks, exposure="observed").fit(X)
+    except (dcomp.InvalidParameter, dcomp.UnsupportedCombination) as error:
+        assert "exposure" in str(error)  # noqa: PT017 (where there is no prior, 0 is none)
+        return
+    assert_sound(estimator.fit_, X, tmp_path, exposure="observed")

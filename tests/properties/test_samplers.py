@@ -52,7 +52,10 @@ def same(first, second):
 @given(W=corpora, blocks=block_ids, alpha=alphas, beta=rates, sparse=st.booleans())
 def test_collapsed_cgp_without_zeros_is_gp(W, blocks, alpha, beta, sparse):
     assume(W.any())
-    counts, algorithm = Counts.from_matrix(W, blocks=blocks), CollapsedGibbs(sparse=sparse)
+    counts, algorithm = (
+        Counts.from_matrix(W, blocks=blocks),
+        CollapsedGibbs(sparse=sparse, start="random"),
+    )
     exposure = np.full(5, 1.3) if sparse else np.linspace(0.2, 3.0, 5)
     gp, cgp = build("GP", alpha, beta=beta), build("CGP", alpha, beta=beta, rho=0.0)
     assert same(chain(algorithm, gp, counts, exposure), chain(algorithm, cgp, counts, exposure))
@@ -130,7 +133,10 @@ def test_direct_cgp_without_zeros_has_the_law_of_gp():
 def test_lemma_1_token_by_token(W, blocks, alpha, powers, sparse):
     """β + e is a power of two in every document, so that it divides without rounding."""
     assume(W.any())
-    counts, algorithm = Counts.from_matrix(W, blocks=blocks), CollapsedGibbs(sparse=sparse)
+    counts, algorithm = (
+        Counts.from_matrix(W, blocks=blocks),
+        CollapsedGibbs(sparse=sparse, start="random"),
+    )
     G, beta = counts.features.n_blocks, 0.5
     powers = np.full_like(powers, powers[0]) if sparse else powers  # lists need one exposure
     total = 2.0**powers - beta
@@ -148,16 +154,16 @@ def test_lemma_1_for_direct_draws(W, blocks, alpha):
     assume(W.any())
     counts = Counts.from_matrix(W, blocks=blocks)
     exposure = np.full((5, counts.features.n_blocks), 0.5 / counts.features.n_blocks)
-    dm = chain(Gibbs(), build("DM", alpha), counts)
+    dm = chain(Gibbs(start="random"), build("DM", alpha), counts)
     # A rate of 1 leaves the logs of the draws as they are.
-    assert same(dm, chain(Gibbs(), build("GP", alpha, beta=0.5), counts, exposure))
+    assert same(dm, chain(Gibbs(start="random"), build("GP", alpha, beta=0.5), counts, exposure))
 
 
 def test_unequal_rates_are_not_dm():
     """Negative control."""
     counts = Counts.from_matrix(np.random.default_rng(0).poisson(1.0, (30, 6)))
     alpha, beta = np.full(4, 0.3), np.array([0.5, 0.5, 0.5, 2.0])
-    for algorithm in (Gibbs(), CollapsedGibbs()):
+    for algorithm in (Gibbs(start="random"), CollapsedGibbs(start="random")):
         dm = chain(algorithm, build("DM", alpha), counts)
         assert not same(dm, chain(algorithm, build("GP", alpha, beta=beta), counts))
 

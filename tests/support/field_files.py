@@ -3,8 +3,11 @@ names and columns."""
 
 from __future__ import annotations
 
+import csv
+import json
 import lzma
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -131,12 +134,62 @@ def small_signatures(folder: Path) -> None:
         (folder / name).write_text("\n".join([head, *rows]))
 
 
+def small_cells(folder: Path) -> None:
+    """150 cells and 200 genes as 10x Genomics writes them; there are no real ones at hand."""
+    table = dcomp.datasets.cells(150, 200, n_types=3, depth=400.0, seed=7)
+    place = folder / "filtered_feature_bc_matrix"
+    place.mkdir()
+    W = table.counts.to_scipy().tocoo()
+    head = f"%%MatrixMarket matrix coordinate integer general\n200 150 {W.nnz}\n"
+    rows = (f"{j + 1} {i + 1} {n}\n" for i, j, n in zip(W.row, W.col, W.data, strict=True))
+    (place / "matrix.mtx").write_text(head + "".join(rows))
+    (place / "features.tsv").write_text("".join(f"E{j}\tGENE{j}\n" for j in range(200)))
+    (place / "barcodes.tsv").write_text("".join(f"CELL{i}-1\n" for i in range(150)))
+
+
+def activity_log(folder: Path) -> None:
+    """log.csv: who posted to which newsgroup, with the subject."""
+    real = DATA / "newsgroups20.jsonl.xz"
+    if not real.exists():
+        small_log(folder)
+        return
+    rows = []
+    with lzma.open(real, "rt", encoding="utf-8") as stream:
+        for number, line in enumerate(stream):
+            if number % 3 == 0:  # enough for the page
+                post = json.loads(line)
+                head = dict(re.findall(r"^(From|Subject): *(.*)$", post["text"][:2000], re.M))
+                rows.append((head.get("From", "nobody"), post["group"], head.get("Subject", "")))
+    _write_log(folder, rows)
+
+
+def small_log(folder: Path) -> None:
+    """40 people, each of whom mostly does one of three things."""
+    rng = np.random.default_rng(8)
+    words = {"build": "fix test compile", "talk": "meeting plan team", "sell": "price offer order"}
+    rows = []
+    for i in range(40):
+        for _ in range(8):
+            did = list(words)[(i + (rng.random() < 0.2)) % 3]
+            rows.append((f"p{i}", did, str(rng.choice(words[did].split()))))
+    _write_log(folder, rows)
+
+
+def _write_log(folder: Path, rows: list[tuple[str, str, str]]) -> None:
+    with (folder / "log.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([("who", "did", "note"), *rows])
+
+
 FILES = {
+    "cells.md": small_cells,
+    "activity-logs.md": activity_log,
     "votes-and-surveys.md": votes_and_surveys,
     "genotypes.md": genotypes,
     "signatures.md": signatures,
 }
 SMALL = {
+    "activity-logs.md": small_log,
     "votes-and-surveys.md": lambda folder: (small_votes(folder), small_survey(folder)),
     "genotypes.md": small_genotypes,
     "signatures.md": small_signatures,

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-AGAIN = 3.0  # seconds
+AGAIN = 3.0  # seconds until the key is pressed once more
+SOON = 1.0  # seconds, and no further try is needed
 APART = "DCOMP_TESTS_OF_INTERRUPTS"  # is set in processes that tests which press the key run in
 apart = pytest.mark.skipif(APART not in os.environ, reason="run in a process of their own")
 outside = pytest.mark.skipif(APART in os.environ, reason="this is that process")
@@ -77,8 +78,18 @@ class Pressed:
         return min(now[0] - self.at[0], now[1] - self.at[1])
 
 
-def seconds_to_stop(work: Callable[[], Any], after: float = 0.15) -> float:
-    """How long work that would take much longer goes on after Ctrl-C."""
+def seconds_to_stop(work: Callable[[], Any], after: float = 0.15, tries: int = 3) -> float:
+    """How long work that would take much longer goes on after Ctrl-C: at best of some tries, as a
+    busy machine can hold any one of them up."""
+    best = float("inf")
+    for _ in range(tries):
+        best = min(best, _seconds_to_stop(work, after))
+        if best < SOON:
+            break
+    return best
+
+
+def _seconds_to_stop(work: Callable[[], Any], after: float) -> float:
     key = Pressed(after)
     key.start()
     try:

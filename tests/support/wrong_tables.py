@@ -74,6 +74,9 @@ def with_nan() -> pandas.DataFrame:
 
 REVIEWS = ["The film was good and I liked it", "I slept all through the second half of it"]
 FILE = "id,review,stars\n1,{},5\n2,{},1\n".format(*REVIEWS)
+CALLS = "number,date,result,yea,nay\n1,2003-01-07,Agreed,51,46\n"
+VOTES = "name,v1,v2\nAnn,Y,N\nBob,N,Y\n"
+BIRDS = "a 1 120 7\na 1 124 -9\nb 2 124 9\nb 2 124 7\n"
 
 
 def from_file(name: str, inside: str, /, **options: Any) -> dcomp.Counts:
@@ -83,8 +86,8 @@ def from_file(name: str, inside: str, /, **options: Any) -> dcomp.Counts:
         path.write_text(inside, encoding="utf-8")
         try:
             return dcomp.read(path, **options)
-        except dcomp.InvalidFile as error:
-            raise dcomp.InvalidFile(str(error).replace(f"{folder}/", "")) from None
+        except (dcomp.InvalidFile, dcomp.InvalidParameter) as error:
+            raise type(error)(str(error).replace(f"{folder}/", "")) from None
 
 
 class AnnData:
@@ -231,6 +234,36 @@ ERRORS = (
         "a frame with two columns of one name",
         lambda: lda(words().rename(columns={"word3": "word1"})),
         lambda: lda(words().rename(columns={"word3": "word1b"})),
+    ),
+    Case(
+        "a year in a file",
+        "a wide CSV with a column `year` in front of the counts",
+        lambda: from_file("t.csv", "doc,year,cat,dog\nd1,1999,3,0\nd2,2001,0,4\n"),
+        lambda: from_file("t.csv", "doc,year,cat,dog\nd1,1999,3,0\nd2,2001,0,4\n", label_columns=2),
+    ),
+    Case(
+        "a label in a file",
+        "a wide CSV with a last column `label` of numbers",
+        lambda: from_file("t.csv", "doc,cat,dog,label\nd1,3,0,1\nd2,0,4,2\n"),
+        lambda: from_file("t.csv", "doc,cat,dog,labelled\nd1,3,0,1\nd2,0,4,2\n"),
+    ),
+    Case(
+        "descriptions of roll calls",
+        "a table that describes roll calls, for their votes",
+        lambda: from_file("rollcalls.csv", CALLS, format="votes"),
+        lambda: from_file("votes.csv", VOTES, format="votes"),
+    ),
+    Case(
+        "a wrong code of missing alleles",
+        "a STRUCTURE file, with a code of missing alleles that it does not have",
+        lambda: from_file("birds.str", BIRDS, missing="0"),
+        lambda: from_file("birds.str", BIRDS, missing="-9"),
+    ),
+    Case(
+        "NaN in LSA",
+        "an array with NaN, to `dcomp.LSA`",
+        lambda: dcomp.LSA(1).fit(with_nan().to_numpy()),
+        lambda: dcomp.LSA(1).fit(with_nan().fillna(0).to_numpy()),
     ),
     Case(
         "AnnData",

@@ -31,7 +31,8 @@ def test_every_file_goes_through_the_door():
     """No module but atomic.py opens a file to write, or hands a path to one that does."""
     found = []
     for path in ROOT.rglob("*.py"):
-        if path.name in ("atomic.py", "stdin.py"):  # the latter in a temporary folder of its own
+        # The latter two in a temporary folder of their own.
+        if path.name in ("atomic.py", "stdin.py", "h5ad.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
@@ -39,9 +40,9 @@ def test_every_file_goes_through_the_door():
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             modes = [a.value for a in node.args if isinstance(a, ast.Constant)]
             modes += [k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)]
-            opens = name == "open" and any(
-                re.fullmatch("[waxr+bt]*[wax+][waxr+bt]*", str(m)) for m in modes
-            )
+            nowhere = bool(node.args) and ast.unparse(node.args[0]) == "os.devnull"
+            opens = name == "open" and not nowhere
+            opens = opens and any(re.fullmatch("[waxr+bt]*[wax+][waxr+bt]*", str(m)) for m in modes)
             is_member = getattr(getattr(node.func, "value", None), "id", "") == "archive"
             writes = name in (
                 "write_text",

@@ -240,7 +240,7 @@ def test_choosing_components():
     counts = fractional(PARTED)
     chosen = evaluate.select_components(counts, [1, 3], n_chains=2, random_state=0)
     assert chosen.recommended == 3
-    assert "Fractional counts have no evidence by annealing." in chosen.summary
+    assert "Fractional counts have no evidence." in chosen.summary
     with pytest.raises(InvalidCounts, match="evidence draws for single tokens"):
         evaluate.select_components(counts, [1, 3], n_chains=2, with_evidence=True)
 

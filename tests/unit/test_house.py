@@ -119,3 +119,11 @@ def test_baseline_instruction_set_can_be_forced():
     assert baseline[0] == "baseline"
     assert baseline[1] == pytest.approx(widest[1], rel=1e-4)
     assert baseline[2] == pytest.approx(widest[2], rel=1e-2)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_listed_names_are_there(name):
+    module = importlib.import_module(name)
+    assert [
+        listed for listed in getattr(module, "__all__", ()) if not hasattr(module, listed)
+    ] == []

@@ -162,7 +162,7 @@ def left_to_right() -> Case:
     given = {"corpus": corpus(), "Theta": loadings(), "log_scale": doubles(J), "prior": prior()}
     given |= {"n_particles": 3, "n_moves": 2, "seed": 1, "run": 0, "out": doubles(N)}
     wrong = {"Theta": NEGATIVE, "log_scale": (NAN,), "n_particles": (0, 2**25), "n_moves": (-1,)}
-    wrong |= {"prior": (prior("TM"), prior(width=40))}
+    wrong |= {"prior": (prior(width=40),)}
     return Case(_core.left_to_right, given | {"n_threads": 2}, ("out",), wrong)
 
 
@@ -174,6 +174,16 @@ def tempered_sweeps() -> Case:
     wrong = FEATURES | {"temperatures": (NAN, -0.1, 1.1), "z": (K,), "first_chain": (-1, 2**46)}
     wrong |= {"first": (-1, 2**32 - 2)}
     return Case(_core.tempered_sweeps, given, ("z", "log_scores", "log_words"), wrong)
+
+
+def two_sided_sweeps() -> Case:
+    given = {"corpus": corpus(), "block": BLOCK, "n_blocks": 2, "gamma": doubles(J)}
+    given |= {"prior": prior(), "log_scores": doubles(N, K), "log_Theta": doubles(J, K)}
+    given |= {"temperatures": doubles(2), "backward": True, "seed": 1, "run": 0, "first": 1}
+    given |= {"z": np.zeros(TOKENS, np.uint16), "out": doubles(2, 2)}
+    wrong = FEATURES | {"temperatures": (NAN, -0.1, 1.1), "z": (K,), "run": (-1, 2**46)}
+    wrong |= {"first": (-1, 2**32 - 2), "log_scores": (NAN, 701.0), "log_Theta": (NAN, -701.0)}
+    return Case(_core.two_sided_sweeps, given, ("z", "out"), wrong)
 
 
 def made_sampler() -> Case:
@@ -198,6 +208,18 @@ def swept() -> Case:
     given = {"z": z, "gamma": doubles(J), "prior": prior(), "seed": 1, "sweep": 1}
     wrong = {"gamma": NOT_POSITIVE, "prior": (prior("DM"), prior(width=2)), "z": (K, 65535)}
     return Case(made.sweep, given | {"n_threads": 2}, ("z",), wrong)
+
+
+def drawn_anew() -> Case:
+    made, z = sampler()
+    given = {"z": z, "Theta": loadings(), "log_scale": doubles(J), "prior": prior()}
+    wrong = {"Theta": NEGATIVE, "log_scale": (NAN, INF), "prior": (prior("DM"), prior(width=2))}
+    return Case(
+        made.draw_anew,
+        given | {"seed": 1, "sweep": 1, "switch_from": 0, "n_threads": 2},
+        ("z",),
+        wrong,
+    )
 
 
 def swept_pairs(kind: str, given_theta: bool) -> Case:
@@ -231,6 +253,41 @@ def features_of(which: str) -> Any:
 
 def z_like() -> Any:
     return np.zeros(TOKENS, np.uint16)
+
+
+def lists() -> dict[str, Any]:
+    """One document in each block, one entry for each posting."""
+    by_word = np.argwhere(TABLE.T > 0)
+    count = TABLE.T[TABLE.T > 0].astype(np.float32)
+    length = np.maximum(TABLE.sum(axis=1), 1).astype(np.float32)
+    documents = by_word[:, 1].astype(np.int32)
+    starts = np.searchsorted(by_word[:, 0], np.arange(J + 1)).astype(np.int64)
+    given = {"block": 1, "list_start": starts, "entry_block": documents}
+    given |= {"entry_start": np.arange(len(count) + 1), "entry_count": count}
+    given |= {"entry_ratio": count / length[documents], "entry_length": length[documents]}
+    given |= {"document": documents.copy(), "count": count.copy(), "length": length}
+    return given | {"norm": length.copy(), "shares": floats(N, K), "envelope": floats(N, K)}
+
+
+def asked(method: str, **more: Any) -> Case:
+    term = np.array([0, 2, 3], np.int32)
+    given = {"kind": "mixture", "term": term, "weight": doubles(3), "background": doubles(3)}
+    given |= {"parameters": np.array([0.5, 0.5, 0.0]), "Theta": floats(3, K)}
+    wrong = {"kind": ("bm26", "bm25"), "term": (-1, J, np.zeros(0, np.int32))}
+    wrong |= {"weight": NOT_POSITIVE, "background": NEGATIVE, "parameters": NEGATIVE}
+    wrong |= {"Theta": (*NEGATIVE, None)}
+    if method == "top":
+        wrong["n"] = (0, -1, N + 1)
+    writes = tuple(name for name in ("out", "matches") if name in more)
+    made = _core.PostingLists(**lists())
+    return Case(getattr(made, method), given | more, writes, wrong)
+
+
+def damaged_lists(name: str, value: Any) -> Any:
+    given = lists()
+    given[name][:] = value
+    made = _core.PostingLists(**given)
+    return lambda: made.top(**asked("top", n=N).given)
 
 
 KEY = np.zeros(N, np.uint64)
@@ -298,6 +355,16 @@ CASES: dict[str, list[Callable[[], Case]]] = {
             },
         ),
     ],
+    "PostingLists.__init__": [
+        lambda: Case(
+            _core.PostingLists,
+            lists(),
+            wrong={"block": (0, 257), "list_start": (np.zeros(1, np.int64),), "shares": (None,)},
+            free=("list_start",),
+        )
+    ],
+    "PostingLists.top": [lambda: asked("top", n=3)],
+    "PostingLists.score": [lambda: asked("score", out=doubles(N), matches=np.zeros(N, np.uint8))],
     "ScorePrior.weights": [lambda: Case(prior().weights, {"n_docs": N}, wrong={"n_docs": BELOW_0})],
     "Stop.__init__": [lambda: Case(_core.Stop, {})],
     "Stop.request": [lambda: Case(_core.Stop().request, {})],
@@ -414,6 +481,7 @@ CASES: dict[str, list[Callable[[], Case]]] = {
     "sample_lines": [sample_lines],
     "left_to_right": [left_to_right],
     "tempered_sweeps": [tempered_sweeps],
+    "two_sided_sweeps": [two_sided_sweeps],
     "CollapsedSampler.__init__": [made_sampler],
     "CollapsedSampler.start": [lambda: of_sampler("start", {"seed": 1, "z": z_like()})],
     "CollapsedSampler.start_from": [
@@ -433,6 +501,7 @@ CASES: dict[str, list[Callable[[], Case]]] = {
     ],
     "CollapsedSampler.unload": [lambda: of_sampler("unload", {})],
     "CollapsedSampler.sweep": [swept],
+    "CollapsedSampler.draw_anew": [drawn_anew],
     "CollapsedSampler.add_means": [
         lambda: of_sampler(
             "add_means",
@@ -711,6 +780,16 @@ def test_a_sampler_without_counts_says_so():
         made.sweep(z, doubles(J), prior(), 1, 1, 1)
 
 
+def test_counts_of_features_do_not_outlive_a_sweep_with_loadings():
+    """Which moves tokens and leaves n as it was: a sweep by n would take out what is not in."""
+    case = swept_pairs("document", True)
+    case.run()
+    with pytest.raises(RuntimeError, match="unloaded"):
+        case.run(Theta=None)
+    case.call.__self__.count(case.given["z"])
+    case.run(Theta=None)
+
+
 def test_a_sampler_serves_one_thread_at_a_time():
     many = np.full((400, J), 40, np.int32)
     row, column = np.nonzero(many)
@@ -786,3 +865,28 @@ def test_columns_that_repeat_are_no_row():
     starts, indices = np.array([0, 2]), np.array([1, 1], np.int32)
     tokens, data = np.array([0, 1], np.int32), np.ones(2, np.int32)
     assert not _core.tokens_are(starts, tokens, starts, indices, data, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("list_start", -1),
+        ("list_start", 10**9),
+        ("entry_block", -1),
+        ("entry_block", N),
+        ("entry_start", -5),
+        ("entry_start", 10**12),
+        ("entry_count", NAN),
+        ("entry_ratio", INF),
+        ("document", -1),
+        ("document", 2**31 - 1),
+        ("count", NAN),
+        ("length", -1),
+        ("norm", NAN),
+        ("shares", NAN),
+        ("envelope", -1),
+    ],
+)
+def test_lists_are_checked_as_they_are_read(name, value):
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="the lists are damaged"):
+        damaged_lists(name, value)()

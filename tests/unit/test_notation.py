@@ -1,4 +1,4 @@
-"""docs/notation.md: every name that a model goes by stands there, and papers are cited alike."""
+"""docs/names.md has every name that a model goes by, docs/notation.md cites papers alike."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dcomp import registry
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+NAMES = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
 # key: given name, family name of the first author, year and title, as CITATION.cff has them
 CITED = {
     found["key"]: found.groupdict()
@@ -26,7 +27,7 @@ CITED = {
 def test_every_name_of_a_model_is_explained():
     rows = {
         name: line
-        for line in PAGE.partition("## Who is who: the names")[2].splitlines()
+        for line in NAMES.partition("## BJ06's table II")[0].splitlines()
         for name in re.findall(r"`([^`]+)`", line.split("|")[1] if line.startswith("|") else "")
     }
     names = [name for key in registry.ALIASES for name in registry.ALIASES[key]]

@@ -32,6 +32,7 @@ EXTENSIONS = {
     "docword": ".txt", "ldac": ".dat", "matrix-market": ".mtx", "npz": ".npz", "table": ".csv",
     "text": ".txt", "jsonl": ".jsonl", "text-table": ".csv", "parquet": ".parquet",
     "categories": ".csv", "votes": ".csv", "voteview": ".csv", "structure": ".str",
+    "vcf": ".vcf",
 }  # fmt: skip
 FRACTIONAL = ("matrix-market", "npz", "table")  # formats that take `fractional=True`
 # Of the door, in an order that kept inputs rely on.
@@ -228,7 +229,12 @@ def config(content: bytes) -> None:
     found.write(path)
     again = Config.read(path)
     hold(repr(again.recipe) == repr(found.recipe), "config: read again it says the same")
-    hold(repr(again.input) == repr(found.input), "config: the same of input")
+    hold(_places(again.input) == _places(found.input), "config: the same of input")
+
+
+def _places(said: Any) -> str:
+    """Paths by where they lead: they are written from the folder of the file."""
+    return repr({k: os.path.abspath(v) if isinstance(v, Path) else v for k, v in said.items()})
 
 
 def npz(data: bytes) -> bytes:
@@ -291,6 +297,7 @@ def _npz_files() -> list[bytes]:
 
 
 _MARKET = b"%%MatrixMarket matrix "
+_VCF = b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tann\tbob\n"
 SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "docword": lambda: [
         b"2\n3\n2\n1 1 4\n2 3 1\n",
@@ -365,6 +372,11 @@ SEEDS |= {
         b"L1 L2\na 1 120 124 7 0\nb 2 124 124 9 7\n",
         b"L1 L2\n-1 10\na 120 7\na 124 0\nb 0 0\nb 0 9\n",
         b"who L1 L2\na 1 2\na 1 1\n",
+    ],
+    "vcf": lambda: [
+        _VCF + b"1\t10\trs1\tA\tG\t.\tPASS\t.\tGT\t0/0\t0|1\n1\t20\t.\tC\t.\t.\t.\t.\tGT\t0\t.\n",
+        _VCF + b"X\t5\t.\tC\tT,<DEL>\t9\tq10\tDP=3\tDP:GT\t9:1/2\t7:./2\n",
+        _VCF + b"X\t5\ta\tC\tT\t.\t.\t.\tGT\t0/0/1/1\t./.\nX\t5\ta\tC\t*\t.\t.\t.\tGT\t1\t|0|1\n",
     ],
     "10x": lambda: [
         BETWEEN.join([_MARKET + b"coordinate integer general\n2 3 2\n1 1 4\n2 3 1\n", genes, cells])

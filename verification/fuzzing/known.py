@@ -253,9 +253,48 @@ def door() -> Known:
             )
 
 
+def tree() -> Known:
+    yield "brackets 200,000 deep", b"[" * DEEP
+    yield "a number of 5,000 digits", b"[-1, " + b"9" * 5000 + b"]"
+    for blank in range(4):  # which makes a tree, a structure, a mask and Υ of it
+        text = json.dumps(list(range(-1, 30_000))).encode() + b" " * blank
+        yield f"30,000 nodes, each below the last, {blank}", text
+    yield "more nodes than are allowed", json.dumps([-1] + [0] * 70_000).encode()
+
+
+def h5ad() -> Known:
+    """Files that name others, to be read in their place."""
+    import h5py
+
+    from fuzzing.files import folder
+    from fuzzing.sources import h5ad_files
+
+    ways: dict[str, Callable[[Any], Any]] = {
+        "an array in another file": lambda file: file.create_dataset(
+            "obs/more", (2,), "u1", external=[("/proc/self/environ", 0, 2)]
+        ),
+        "a link to another file": lambda file: file.__setitem__(
+            "obs/more", h5py.ExternalLink("/etc/hostname", "/")
+        ),
+        "a link to what is not there": lambda file: file.__setitem__(
+            "obs/more", h5py.SoftLink("/obs/more")
+        ),
+        "a group within itself": lambda file: file.__setitem__("obs/obs", file["obs"]),
+        "an array that is only declared": lambda file: file.create_dataset(
+            "obs/more", (1 << 40,), "f8", chunks=(1 << 20,)
+        ),
+    }
+    path = folder() / "known.h5ad"
+    for what, change in ways.items():
+        path.write_bytes(h5ad_files()[0])
+        with h5py.File(path, "r+") as file:
+            change(file)
+        yield what, path.read_bytes()
+
+
 KNOWN: dict[str, Callable[[], Known]] = {
     "docword": docword, "ldac": ldac, "matrix-market": matrix_market, "table": table,
     "jsonl": jsonl, "config": config, "npz": npz, "fit": fit, "door": door,
     "plink": plink, "structure": structure, "wide-table": wide_table,
-    "10x": tenx,
+    "10x": tenx, "tree": tree, "h5ad": h5ad,
 }  # fmt: skip

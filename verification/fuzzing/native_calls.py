@@ -222,7 +222,7 @@ def log_score_moments(b: Border) -> Calls:
 def left_to_right(b: Border) -> Calls:
     Theta, scale = b.loadings(np.float32)
     given = {"corpus": b.corpus(), "Theta": Theta, "log_scale": scale,
-             "prior": b.prior("DM", "GP", "CGP"), "n_particles": 1 + b.choices.below(3),
+             "prior": b.prior("DM", "GP", "CGP", "TM"), "n_particles": 1 + b.choices.below(3),
              "n_moves": b.choices.below(3), "seed": b.choices.byte(), "run": b.choices.byte(),
              "out": b.empty(b.I, dtype=np.float64), "n_threads": b.n_threads}  # fmt: skip
     yield Call(_core.left_to_right, given, ("out",))
@@ -239,6 +239,20 @@ def tempered_sweeps(b: Border) -> Calls:
              "log_words": b.empty(chains, n, dtype=np.float64), "n_threads": b.n_threads,
              "first_chain": b.choices.below(3)}  # fmt: skip
     yield Call(_core.tempered_sweeps, given, ("z", "log_scores", "log_words"))
+
+
+def two_sided_sweeps(b: Border) -> Calls:
+    n, n_tokens = b.choices.below(3), int(b.counts.sum())
+    prior = b.prior("DM", "GP", "CGP", "TM")
+    given = {"corpus": b.corpus(), "block": b.block(), "n_blocks": b.G, "gamma": b.gamma(),
+             "prior": prior, "log_scores": b.put(np.zeros((b.I, b.K))),
+             "log_Theta": b.put(np.full((b.J, b.K), -1.0)),
+             "temperatures": b.put(np.linspace(0, 1, n)),
+             "backward": bool(b.choices.below(2)), "seed": b.choices.byte(),
+             "run": b.choices.below(3), "first": b.choices.below(2),
+             "z": b.put(np.zeros(n_tokens, dtype=np.uint16)),
+             "out": b.empty(2, n, dtype=np.float64)}  # fmt: skip
+    yield Call(_core.two_sided_sweeps, given, ("z", "out"))
 
 
 def tree_means(b: Border) -> Calls:
@@ -290,6 +304,44 @@ def count_tokens(b: Border) -> Calls:
     yield Call(_core.count_tokens, given)
 
 
+def _lists(b: Border) -> dict[str, Any]:
+    """One document in each block, one entry for each posting."""
+    by_word = np.argwhere(b.counts.T > 0)
+    count = b.counts.T[b.counts.T > 0].astype(np.float32)
+    length = np.maximum(b.counts.sum(axis=1), 1).astype(np.float32)
+    document = by_word[:, 1]
+    starts = np.searchsorted(by_word[:, 0], np.arange(b.J + 1))
+    numbers = {"entry_count": count, "entry_ratio": count / length[document],
+               "entry_length": length[document], "count": count, "length": length,
+               "norm": length}  # fmt: skip
+    given: dict[str, Any] = {name: b.put(array, np.float32) for name, array in numbers.items()}
+    given |= {"list_start": b.put(starts, np.int64), "entry_block": b.put(document, np.int32),
+              "entry_start": b.put(np.arange(len(count) + 1), np.int64), "block": 1,
+              "document": b.put(document, np.int32)}  # fmt: skip
+    return given | {"shares": b.put(np.full((b.I, b.K), 0.5), np.float32),
+                    "envelope": b.put(np.full((b.I, b.K), 0.5), np.float32)}  # fmt: skip
+
+
+def _question(b: Border) -> dict[str, Any]:
+    kind = b.choices.of(("mixture", "bm25", "tf-idf", "dirichlet", "jelinek-mercer"))
+    Theta = b.put(np.full((1, b.K), 0.5), np.float32) if kind == "mixture" else None
+    return {"kind": kind, "term": b.put(np.zeros(1), np.int32), "Theta": Theta,
+            "weight": b.put(np.ones(1), np.float64), "background": b.put(np.ones(1), np.float64),
+            "parameters": b.put(np.full(3, 0.5), np.float64)}  # fmt: skip
+
+
+def posting_lists(b: Border) -> Calls:
+    made: list[Any] = []
+    # There are no lists of no documents.
+    make = Call(lambda **given: made.append(_core.PostingLists(**given)), _lists(b))
+    make.refusable = b.I == 0
+    yield make
+    if made:  # whatever was accepted must be safe to ask: lists are checked as they are read
+        yield Call(made[0].top, {**_question(b), "n": 1}, refusable=True)
+        rest = {"out": b.empty(b.I, dtype=np.float64), "matches": b.empty(b.I, dtype=np.uint8)}
+        yield Call(made[0].score, _question(b) | rest, ("out", "matches"), refusable=True)
+
+
 CALLS: dict[str, Callable[[Border], Calls]] = {
     "Corpus": corpus, "ScorePrior": score_prior, "loadings": loadings, "expect": expect,
     "fold_in": fold_in, "content_keys": content_keys, "split_tokens": split_tokens,
@@ -301,6 +353,7 @@ CALLS: dict[str, Callable[[Border], Calls]] = {
     "draw_loadings": draw_loadings, "draw_scores": draw_scores,
     "log_loading_moments": log_loading_moments, "log_score_moments": log_score_moments,
     "left_to_right": left_to_right, "tempered_sweeps": tempered_sweeps, "tree_means": tree_means,
+    "two_sided_sweeps": two_sided_sweeps,
 }  # fmt: skip
 
 CALLS |= {  # with the samplers' methods, whose names begin with their class
@@ -311,3 +364,4 @@ CALLS |= {  # with the samplers' methods, whose names begin with their class
 CALLS |= {"Stop": plain("Stop"), "Stop.request": stop}
 CALLS |= {"WordCounter": word_counter, "WordCounter.add": words, "WordCounter.take": words,
           "count_tokens": count_tokens, "tokens_are": tokens_are}  # fmt: skip
+CALLS |= dict.fromkeys(("PostingLists", "PostingLists.top", "PostingLists.score"), posting_lists)

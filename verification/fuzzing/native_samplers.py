@@ -25,6 +25,7 @@ class Tokens:
         self.kept: list[np.ndarray] | None = None
         self.counted: Any = None  # the assignment that its counts are of
         self.n_values = 1
+        self.is_void = False  # whether it has lost the counts of features
 
     def z(self) -> np.ndarray:
         """An assignment."""
@@ -113,6 +114,14 @@ class Collapsed(Tokens):
                  "n_threads": b.n_threads}  # fmt: skip
         return Call(self.sampler.sweep, given, ("z",))
 
+    def draw_anew(self) -> Call:
+        b = self.b
+        Theta, log_scale = b.loadings(np.float32)
+        given = {"z": self.swept(), "Theta": Theta, "log_scale": log_scale, "prior": self.prior,
+                 "seed": b.choices.byte(), "sweep": b.choices.byte(),
+                 "switch_from": b.choices.byte(), "n_threads": b.n_threads}  # fmt: skip
+        return Call(self.sampler.draw_anew, given, ("z",))
+
     def add_means(self) -> Call:
         out = self.b.empty(self.b.I, self.b.K, dtype=np.float32)
         given = {"prior": self.prior, "out": out, "n_threads": self.n_threads()}
@@ -183,6 +192,7 @@ class Structured(Tokens):
         Theta = None
         if self.kind not in ("shared", "phi") and b.choices.flag():
             Theta, _ = b.loadings(np.float32, self.H)
+            self.is_void = True  # of features no counts are left
         nodes = [b.positive(self.H) if self.stick else None for _ in range(2)]
         given = {"z": self.swept(), "gamma": b.gamma(), "prior": self.prior,
                  "pair": None if self.stick else b.positive(self.n_values), "stop": nodes[0],
@@ -223,8 +233,8 @@ class Structured(Tokens):
 METHODS = {
     "CollapsedSampler": (
         Collapsed,
-        ("start", "start_from", "count", "load", "unload", "sweep", "add_means", "read", "record",
-         "log_moments", "log_score_moments", "entries", "in_entry_order"),
+        ("start", "start_from", "count", "load", "unload", "sweep", "draw_anew", "add_means",
+         "read", "record", "log_moments", "log_score_moments", "entries", "in_entry_order"),
     ),
     "StructuredSampler": (
         Structured,
@@ -258,7 +268,10 @@ def method(of: str, name: str) -> Callable[[Border], Calls]:
 
 def case_call(case: Any, step: str, before: list[str]) -> Call:
     """The next call, after those before it."""
+    was_void = case.is_void
     call: Call = getattr(case, step)()
     means = step == "add_means" and case.prior.key != "TM"
-    call.refusable = means or "unload" in before or "count" not in (*before, step)
+    flat = step == "draw_anew" and case.prior.key == "TM"
+    refusable = means or flat or was_void or "unload" in before
+    call.refusable = refusable or "count" not in (*before, step)
     return call

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import dcomp
-from fuzzing import files, fits, native
+from fuzzing import corpora, files, fits, indexes, native, sources
 
 OF_FILES = (dcomp.DcompError, OSError)
 OF_NATIVE = (TypeError, ValueError, RuntimeError)
@@ -28,6 +29,12 @@ class Target:
     tokens: tuple[bytes, ...] = ()  # that a file of this kind has
     max_len: int = 512
     watched: tuple[str, ...] = ("dcomp.io", "dcomp.data")  # packages whose coverage guides
+    needs: str = ""  # a package that not everybody has
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it can be run with what is installed."""
+        return not self.needs or importlib.util.find_spec(self.needs) is not None
 
 
 _SIZES = (b"0", b"1", b"2147483647", b"2147483648", b"4294967297", b"9223372036854775808", b"-1")
@@ -88,10 +95,28 @@ TARGETS: dict[str, Target] = {
                     tokens=(b"\x6c\x1b\x01", b"1 rs1 0 10 A G\n", files.BETWEEN, *_TEXT)),
     "structure": Target("STRUCTURE's files", files.reader("structure", files.OF_GENOTYPES),
                         files.SEEDS["structure"], tokens=(*_SIZES, b"-9", b"a 1 2 3\n", *_TEXT)),
+    "vcf": Target("VCF files", files.reader("vcf"), files.SEEDS["vcf"],
+                  tokens=(*_SIZES, b"\t", b"0/1", b"1|2", b"./.", b"GT:DP", b"#CHROM\t", *_TEXT)),
     "10x": Target("folders of 10x Genomics", files.tenx, files.SEEDS["10x"],
                   tokens=(*_NUMBERS, b"\t", b"E1\tCD4\tGene\n", files.BETWEEN, *_TEXT)),
     "ancestry": Target(".Q and .P files", files.ancestry, files.SEEDS["ancestry"],
                        tokens=(*_NUMBERS, b" ", b"\n", *_TEXT)),
+    "catalogue": Target("published signatures", sources.catalogue, lambda: sources.CATALOGUES,
+                        tokens=(*_NUMBERS, b"A[C>A]A", b"C>T", b"TCG", b",", *_TEXT),
+                        watched=("dcomp.io", "dcomp.data", "dcomp.use")),
+    "names": Target("files of names: features, blocks, stop words", sources.names,
+                    lambda: sources.NAMES, tokens=(*_SIZES, b"#", files.BETWEEN, *_TEXT)),
+    "tree": Target("hierarchies in JSON", sources.trees, lambda: sources.TREES,
+                   tokens=(*_NUMBERS, b"[", b"]", b", ", b"-1", b"null", b"[[[[", b"NaN", *_TEXT),
+                   watched=("dcomp.io", "dcomp.recipe", "dcomp.models")),
+    "folder": Target("folders of texts", sources.texts_of_folder, lambda: sources.FOLDERS,
+                     tokens=(b"the ", files.BETWEEN, *_TEXT)),
+    "stdin": Target("standard input", sources.stdin, lambda: sources.STREAMS,
+                    tokens=(b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b'{"text": "', b"body", b",",
+                            *_TEXT)),
+    "h5ad": Target("AnnData's files", sources.h5ad, sources.h5ad_files, max_len=32768,
+                   needs="anndata",
+                   tokens=(b"\x89HDF\r\n\x1a\n", b"TREE", b"SNOD", b"HEAP", b"GCOL", b"OHDR")),
     "door": Target("every format by its name, compressed or not", files.door, files.door_seeds,
                    files.through_the_door, max_len=1024,
                    tokens=(b"\x00\x00", b"\t\x00", b"\x12\x00", b"\x1b\x00", *_SIZES)),
@@ -102,6 +127,11 @@ TARGETS: dict[str, Target] = {
     "fit": Target("fits as bytes", fits.check, fits.whole, max_len=32768, watched=_OF_FITS),
     "fit-edits": Target("fits, edited and sealed again", fits.check, fits.edits, fits.build,
                         max_len=64, watched=_OF_FITS),
+    "index": Target("indices, sealed again", indexes.check, indexes.whole, indexes.build,
+                    max_len=8192, tokens=(indexes.MAGIC, *_SIZES),
+                    watched=("dcomp.io", "dcomp.data", "dcomp.use")),
+    "dcounts": Target("corpora in files, sealed again", corpora.check, corpora.whole, corpora.build,
+                      max_len=65536, tokens=(corpora.MAGIC, *_SIZES)),
     "native": Target("the native border", native.check, native.seeds, allowed=OF_NATIVE,
                      max_len=96, watched=("fuzzing",)),
 }  # fmt: skip

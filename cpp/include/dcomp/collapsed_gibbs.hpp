@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dcomp/count_table.hpp"
+#include "dcomp/gamma_view.hpp"
 #include "dcomp/kernels/args.hpp"
 #include "dcomp/kernels/collapse_pass.hpp"
 #include "dcomp/tokens.hpp"
@@ -66,8 +67,8 @@ class CollapsedCounts {
 };
 
 struct CollapseInput {
-  const double* gamma = nullptr;  // (J)
-  ScorePrior prior;               // with weights that documents share where counts are sparse
+  GammaView gamma;   // one for all components where counts are sparse
+  ScorePrior prior;  // with weights that documents share where counts are sparse
   std::uint64_t seed = 0;
   std::uint32_t sweep = 0;
 };
@@ -87,8 +88,8 @@ void start_assignment_from(std::uint64_t seed, const CsrView& W, const TokenCell
                            const Rows<const float>& scores, const Rows<const float>& Theta,
                            std::uint16_t* z, int n_threads);
 
-// out_jk += (n_jk + gamma_j) / (N_gk + Gamma_g): E[Theta | z], for recording.
-void add_mean_loadings(CollapsedCounts& counts, const double* gamma, const Rows<float>& out,
+// out_jk += (n_jk + gamma_jk) / (N_gk + Gamma_gk): E[Theta | z], for recording.
+void add_mean_loadings(CollapsedCounts& counts, const GammaView& gamma, const Rows<float>& out,
                        int n_threads);
 
 }  // namespace dcomp

@@ -12,6 +12,7 @@ struct PriorDescription {
   std::vector<std::string> parameters;
   bool normalised;  // scores sum to 1, and an exposure has no meaning
   bool has_tree;
+  bool restricts;  // heeds which components a document may use
 };
 
 // In the order of priors/list.hpp, which is what ScorePrior::which counts.

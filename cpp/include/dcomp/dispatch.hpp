@@ -9,6 +9,7 @@
 #include "dcomp/kernels/sample_pass.hpp"
 #include "dcomp/kernels/structured_pass.hpp"
 #include "dcomp/kernels/tempered_pass.hpp"
+#include "dcomp/kernels/two_sided_pass.hpp"
 
 namespace dcomp {
 
@@ -22,7 +23,8 @@ struct AllocationKernels {
 struct SamplerKernels {
   double (*sample_document)(const SamplePass&, std::int64_t i, const SampleScratch&) = nullptr;
   void (*draw_scores)(const ScorePass&, std::int64_t i, double* log_scores) = nullptr;
-  int room = 0;  // numbers per component that log_scores must hold
+  int room = 0;           // numbers per component that log_scores must hold
+  bool switches = false;  // whether documents need room for their words: kernels/switch.hpp
   // The tokens of up to kTogether cells, side by side. [0] scans all components of a token, [1]
   // those of its document's list; [1] of these for weights that are plain (kernels/collapse.hpp).
   void (*collapse[2][2])(CollapseCell*, int count) = {};
@@ -65,6 +67,7 @@ struct InstructionSet {
   double (*left_to_right)(const LeftToRightPass&, std::int64_t i, std::int64_t length,
                           const LeftToRightScratch&);
   void (*tempered_sweep)(const TemperedPass&, double t, Stream&, const TemperedScratch&);
+  void (*two_sided_sweep)(const TwoSidedPass&, Stream&, const TwoSidedScratch&);
   ModelKernel<void (*[kRowKinds])(StructuredCell&)> collapse_structured;
 
   template <class T>

@@ -10,7 +10,7 @@ struct LeftToRightInput {
   CsrView W;
   Rows<const float> Theta;  // rows scaled to a largest value of 1, padded with zeros
   const double* log_scale;  // (J)
-  ScorePrior prior;         // one whose predictive is linear
+  ScorePrior prior;         // one with a linear predictive, or a tree
   int n_particles = 1;
   int n_moves = 0;  // at most: Gibbs steps per particle after each token
   std::uint64_t seed = 0;

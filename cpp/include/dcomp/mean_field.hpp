@@ -10,7 +10,7 @@ namespace dcomp {
 // Weights of the allocation, with the objective's prior term for the loadings.
 // Theta (J, padded) and log_scale (J) are written by the caller's memory; see LoadingPass.
 template <class T>
-double update_loadings(Treatment treatment, const Rows<const T>& n, const double* gamma,
+double update_loadings(Treatment treatment, const Rows<const T>& n, const GammaView& gamma,
                        const std::int32_t* block, std::int64_t n_blocks, const Rows<T>& Theta,
                        double* log_scale, int n_threads);
 

@@ -24,6 +24,8 @@ enum class Purpose : std::uint32_t {
   split = 11,
   given_loadings = 12,  // tokens of a document on its own
   lines = 13,           // scores of a document along lines
+  anew = 14,            // all tokens of a document at once, within a chain of single tokens
+  two_sided = 15,
 };
 
 // Units are told apart by so many bits.

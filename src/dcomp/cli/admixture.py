@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from dcomp.cli.common import check_output, one_line_warnings, print_json, say, show
+from dcomp.cli.common import check_output, one_line_warnings, say
+from dcomp.cli.field import fitting, print_found, reading, said_of_input
 from dcomp.cli.flags import said, with_options
-from dcomp.cli.options import Force, Jobs, Json
+from dcomp.cli.options import Force, Jobs, Json, Quiet, to_write
 from dcomp.cli.select import read_ks
-from dcomp.models.options import Option
-from dcomp.recipe import READING, table
+from dcomp.cli.working import working
 
 Genotypes = Annotated[
     Path,
     typer.Argument(
         metavar="GENOTYPES",
         readable=False,
-        help="PLINK's .bed with .bim and .fam beside it (labels in .pop), or a STRUCTURE file "
-        "(.str).",
+        help="PLINK's .bed with .bim and .fam beside it, a VCF (both with labels in .pop), or a "
+        "STRUCTURE file (.str).",
     ),
 ]
 Ks = Annotated[
@@ -34,48 +34,58 @@ Ks = Annotated[
 ]
 
 
-def _options() -> tuple[Option, ...]:
-    own = ("algorithm", "alpha", "gamma", "max_iter", "tol", "n_chains", "random_state")
-    return tuple(table()[name] for name in own)
+Folds = Annotated[
+    int | None,
+    typer.Option(min=2, metavar="N", help="Of cross-validation.", show_default="5"),
+]
+WithIntervals = Annotated[
+    bool | None,
+    typer.Option(
+        "--intervals/--no-intervals",
+        help="Of every share, by chains that begin at the fit.",
+        show_default="where it takes seconds",
+    ),
+]
+Supervised = Annotated[
+    str | None,
+    typer.Option(
+        "--supervised",
+        metavar="ATTRIBUTE",
+        help="Known ancestries, such as population, whose values are the first ones. People with "
+        "a value have that one alone, those without may have all.",
+    ),
+]
+Prefix = Annotated[
+    Path | None,
+    to_write("PREFIX", "Write PREFIX.K.Q and PREFIX.K.P as ADMIXTURE does, and PREFIX.K.dcomp."),
+]
+_FITTING = fitting("algorithm", "alpha", "gamma", "max_iter", "tol", "n_chains", "random_state")
+_READING = reading("format", "limit", "populations", "columns", "rows", "missing")
 
 
-_OWN = ("format", "limit", "populations", "columns", "rows", "missing")
-_READING = tuple(option for option in READING if option.name in _OWN)
-
-
-@with_options((*_options(), *_READING), algorithm="ml", alpha="1", gamma="1")
+@with_options(
+    (*_FITTING, *_READING),
+    algorithm="ml",
+    alpha="1; learned by mean field",
+    gamma="1; 0.5 by mean field",
+    max_iter="2000; 600 of samplers",
+    n_chains="1; 4 of samplers",
+)
 def admixture(
     genotypes: Genotypes,
     ks: Ks = "3",
     cross_validate: Annotated[
         bool, typer.Option("--cv", help="The error of cross-validation for a single K, too.")
     ] = False,
-    folds: Annotated[
-        int | None,
-        typer.Option(min=2, metavar="N", help="Of cross-validation.", show_default="5"),
-    ] = None,
-    intervals: Annotated[
-        bool | None,
-        typer.Option(
-            "--intervals/--no-intervals",
-            help="Of every share, by chains that begin at the fit.",
-            show_default="where it takes seconds",
-        ),
-    ] = None,
+    folds: Folds = None,
+    intervals: WithIntervals = None,
     level: Annotated[float, typer.Option(metavar="P", help="Of the intervals.")] = 0.9,
+    supervised: Supervised = None,
     everyone: Annotated[bool, typer.Option("--all", help="Show everyone.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PREFIX",
-            readable=False,
-            help="Write PREFIX.K.Q and PREFIX.K.P as ADMIXTURE does, and PREFIX.K.dcomp.",
-        ),
-    ] = None,
+    output: Prefix = None,
     jobs: Jobs = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     force: Force = False,
     **typed: Any,
 ) -> None:
@@ -89,9 +99,10 @@ def admixture(
     Example:
       dcomp admixture hapmap3.bed -k 3
       dcomp admixture hapmap3.bed -k 2-5 -o hapmap3
+      dcomp admixture people.vcf.gz -k 3
       dcomp admixture thrush.str -k 3 --algorithm mean-field
+      dcomp admixture hapmap3.bed -k 3 --supervised population
     """
-    from dcomp.io import Limits
     from dcomp.use.admixture import SHOWN, read_genotypes
 
     numbers = read_ks(ks)
@@ -100,26 +111,28 @@ def admixture(
         raise typer.BadParameter("has no effect without --cv or several -k", param_hint="--folds")
     for path in _targets(output, numbers):
         check_output(path, force=force, inputs=(genotypes,))
-    reading: dict[str, Any] = said(_READING, typed)
-    if "limit" in reading:
-        reading["limits"] = Limits.parse(reading.pop("limit"))
-    counts = read_genotypes(genotypes, **reading)
-    how = {"level": level, "with_intervals": intervals, "n_jobs": jobs, **said(_options(), typed)}
-    with one_line_warnings():
+    with one_line_warnings(), working("reading", quiet=quiet):
+        counts = read_genotypes(genotypes, **said_of_input(_READING, typed))
+    how = {"level": level, "with_intervals": intervals, "n_jobs": jobs, **said(_FITTING, typed)}
+    if supervised is not None:
+        how["allowed"] = supervised
+    with one_line_warnings(), working(f"ancestries of {counts.n_docs:,} people", quiet=quiet):
         found = _found(counts, numbers, folds or 5 if validated else None, how)
     if output is not None:
-        from dcomp.result import save
+        _write(found, counts, output)
+    shown = None if everyone else SHOWN
+    print_found(found.as_record, lambda: found.lines(shown), as_json=as_json, quiet=quiet)
 
-        fit_path = _targets(output, [found.fit.n_components])[-1]
-        save(found.fit.with_attributes(counts), fit_path, overwrite=True)  # checked before
-        paths = (*found.write(output, overwrite=True), fit_path)
-        say(f"written: {', '.join(str(path) for path in paths)}")
-        if not found.is_biallelic:
-            say("note: no .P is written, because some loci have more than two alleles")
-    if as_json:
-        print_json(found.as_record())
-    else:
-        show("\n".join(found.lines(None if everyone else SHOWN)))
+
+def _write(found: Any, counts: Any, prefix: Path) -> None:
+    from dcomp.result import save
+
+    fit_path = _targets(prefix, [found.fit.n_components])[-1]
+    save(found.fit.with_attributes(counts), fit_path, overwrite=True)  # checked before
+    paths = (*found.write(prefix, overwrite=True), fit_path)
+    say(f"written: {', '.join(str(path) for path in paths)}")
+    if not found.is_biallelic:
+        say("note: no .P is written, because some loci have more than two alleles")
 
 
 def _found(counts: Any, numbers: list[int], folds: int | None, how: dict[str, Any]) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcomp.cli.wording import in_shell_words
-from dcomp.printable import printable, printable_json, printable_lines
+from dcomp.printable import columns, printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,8 +34,39 @@ def print_json(value: Any) -> None:
 
 
 def show(text: object) -> None:
-    """Lines on stdout, safe to look at."""
-    print(printable_lines(text))
+    """Lines on stdout, safe to look at; folded where a terminal is narrower."""
+    lines, limit = printable_lines(text), width()
+    print(lines if limit is None else folded(lines, limit))
+
+
+def width() -> int | None:
+    """Columns of the terminal, or what COLUMNS says; None in a pipe, where lines stay whole."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def folded(text: str, limit: int) -> str:
+    """Lines of at most `limit` columns, cut between words; what follows stands below the second
+    column of a table, or further in than the line began.
+
+    >>> print(folded("bound     -1.79 per token (no perplexity)", 30))
+    bound     -1.79 per token (no
+              perplexity)
+    """
+    return "\n".join(part for line in text.split("\n") for part in _folded_line(line, limit))
+
+
+def _folded_line(line: str, limit: int) -> list[str]:
+    if columns(line) <= limit:
+        return [line]
+    begin = len(line) - len(line.lstrip())
+    gap = re.search(r"\S {2,}(?=\S)", line)
+    hang = gap.end() if gap is not None and gap.end() <= limit // 2 else begin + 2
+    hang = min(hang, limit // 2)
+    spare = columns(line) - len(line)  # wide letters: fewer of them have room
+    how: Any = {"break_on_hyphens": False, "subsequent_indent": " " * hang}
+    return textwrap.wrap(line, max(limit - max(spare, 0), limit // 2, 1), **how) or [line]
 
 
 def _finite(value: Any) -> Any:
@@ -53,7 +87,9 @@ def console() -> Console:
         """What is no table of ours is text, and may hold names."""
 
         def print(self, *objects: Any, **options: Any) -> None:
-            safe = (printable_lines(o) if isinstance(o, str) else o for o in objects)
+            safe = [printable_lines(o) if isinstance(o, str) else o for o in objects]
+            if not options.get("soft_wrap") and len(safe) == 1 and isinstance(safe[0], str):
+                safe = [folded(safe[0], self.width)]
             super().print(*safe, **options)
 
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120

@@ -13,6 +13,7 @@ from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Exposure, FitFile, Jobs, Json, Quiet, Seed
 from dcomp.cli.source import Source, counts_for
 from dcomp.cli.wording import in_shell_words
+from dcomp.cli.working import working
 from dcomp.recipe import OF_NEW
 
 if TYPE_CHECKING:
@@ -107,17 +108,18 @@ def diagnose(
         counts is not None and counts.fingerprint() == fitted.provenance.data_fingerprint
     )  # then it has a residual, and the exposure that it was fitted with
     exposures: Any = fitted.exposure if seen and exposure is None else exposure
-    found = _Findings(
-        evaluate.diagnostics(fitted, counts if seen else None, n_top=top, n_jobs=jobs),
-        evaluate.exclusivity(fitted, top),
-        _independence(fitted, quiet),
-        evaluate.score_shapes(fitted) if fitted.model.has_exposure else None,
-        None if counts is None else evaluate.coherence(fitted, counts, measure, top),
-        None
-        if counts is None or not outliers
-        else evaluate.outliers(fitted, counts, exposure=exposures, seed=seed, n_jobs=jobs),
-        _edges(fitted, quiet),
-    )
+    with working("judging", quiet=quiet):
+        found = _Findings(
+            evaluate.diagnostics(fitted, counts if seen else None, n_top=top, n_jobs=jobs),
+            evaluate.exclusivity(fitted, top),
+            _independence(fitted, quiet),
+            evaluate.score_shapes(fitted) if fitted.model.has_exposure else None,
+            None if counts is None else evaluate.coherence(fitted, counts, measure, top),
+            None
+            if counts is None or not outliers
+            else evaluate.outliers(fitted, counts, exposure=exposures, seed=seed, n_jobs=jobs),
+            _edges(fitted, quiet),
+        )
     if as_json:
         print_json(_record(fitted, found, top, outliers))
     else:
@@ -151,10 +153,10 @@ def _edges(fitted: Fit, quiet: bool) -> EdgeStability | None:
 
 
 def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
-    from dcomp.cli.show import component_table
+    from dcomp.cli.show import Ranking, component_table
 
     out = console()
-    out.print(in_shell_words(found.diagnostics), soft_wrap=not out.is_terminal)
+    show(in_shell_words(found.diagnostics))
     more = {"exclusive": [f"{value:.2f}" for value in found.exclusivity]}
     if found.coherence is not None:
         more = {"coherence": [f"{v:.3f}" for v in found.coherence.values]} | more
@@ -162,12 +164,11 @@ def _show(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> None:
         more["R-hat"] = [f"{value:.2f}" for value in found.diagnostics.component_rhat]
     if found.shapes is not None:
         more["shape"] = [f"{value:.2f}" for value in found.shapes.shape]
-    out.print(component_table(fitted, top, more))
+    out.print(component_table(fitted, Ranking(top), more))
     if found.coherence is not None:
         show(str(found.coherence).splitlines()[0])
     if found.independence is not None:
-        words = f"correlation of components, {found.independence}"
-        out.print(words, soft_wrap=not out.is_terminal)
+        show(f"correlation of components, {found.independence}")
     if found.edges is not None:
         show(f"edges, {found.edges}")
     if found.outliers is not None:

@@ -11,6 +11,7 @@ from dcomp.cli.common import print_json, say, show
 from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Exposure, FitFile, Input, Jobs, Json, Quiet, Seed
 from dcomp.cli.source import Source, counts_for
+from dcomp.cli.working import working
 from dcomp.errors import InvalidParameter
 from dcomp.recipe import OF_NEW
 
@@ -78,10 +79,12 @@ def evaluate(
     fitted = source.load(fit)
     counts, dropped = counts_for(fitted, source, quiet)
     observed = fitted.observe(counts, exposure)  # of which no score says what the note below does
-    score = _score(fitted, observed, options, seed=seed, n_jobs=jobs)
     bound = None
-    if fitted.has_bound:
-        bound = float(fitted.bound(counts, exposure=exposure, n_jobs=jobs).sum()) / counts.n_tokens
+    with working(f"scoring {counts.n_docs:,} documents, {method}", quiet=quiet):
+        score = _score(fitted, observed, options, seed=seed, n_jobs=jobs)
+        if fitted.has_bound:
+            parts = fitted.bound(counts, exposure=exposure, n_jobs=jobs)
+            bound = float(parts.sum()) / counts.n_tokens
     seen = said_of_training(fitted, counts)
     if seen is not None and not quiet:
         say(f"note: {seen}")

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import INTERRUPTED, check_output, console, print_json, say
+from dcomp.cli.checkpoint import Folder, Keeping, Minutes, Sweeps
+from dcomp.cli.cluster import Dask, Parts, Where
+from dcomp.cli.common import INTERRUPTED, check_output, print_json, say
 from dcomp.cli.fitting import Order, run_fit
-from dcomp.cli.flags import with_options
-from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
-from dcomp.cli.resume import resume_command
+from dcomp.cli.flags import ConfigFile, with_options
+from dcomp.cli.options import Force, Input, Jobs, Json, Quiet, TopBy, Weight, to_write
+from dcomp.cli.resume import resume_command, shell_word
+from dcomp.cli.show import Ranking
 from dcomp.cli.source import STDIN
 from dcomp.errors import InvalidParameter
 from dcomp.recipe import READING, table
@@ -22,26 +25,18 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FIT",
-        readable=False,
-        help="Where to keep the fit; INPUT's name with .dcomp in this folder unless given, or the "
+    to_write(
+        "FIT",
+        "Where to keep the fit; INPUT's name with .dcomp in this folder unless given, or the "
         "resumed file.",
     ),
 ]
 Resume = Annotated[
     Path | None,
-    typer.Option(metavar="FIT", readable=False, help="Go on from this fit of the same data."),
-]
-ConfigFile = Annotated[
-    Path | None,
     typer.Option(
-        "--config",
-        metavar="FILE",
+        metavar="FIT",
         readable=False,
-        help="Options from a TOML file, by their names in Python; those that are typed win.",
+        help="Go on from this fit of the same data, or from a folder of --checkpoint.",
     ),
 ]
 SaveConfig = Annotated[
@@ -69,9 +64,16 @@ def fit(
     resume: Resume = None,
     config: ConfigFile = None,
     save_config: SaveConfig = None,
+    checkpoint: Folder = None,
+    checkpoint_minutes: Minutes = None,
+    checkpoint_sweeps: Sweeps = None,
     keep_attributes: KeepAttributes = False,
     jobs: Jobs = None,
+    dask: Dask = None,
+    parts: Parts = None,
     top: Annotated[int, typer.Option(min=1, help="Top features to show.")] = 10,
+    top_by: TopBy = None,
+    weight: Weight = None,
     as_json: Json = False,
     quiet: Quiet = False,
     force: Force = False,
@@ -86,8 +88,9 @@ def fit(
     \b
     Example:
       dcomp fit corpus.jsonl -k 50 --min-docs 5 -o fit.dcomp
-      dcomp fit news.jsonl -k 50 --text-field title,body --text-blocks --where split=train
-      dcomp fit reviews.csv -k 20 --text-field review --stem english --max-docs 0.5
+      dcomp fit news.jsonl -k 50 --text-field title,body --text-blocks
+      dcomp fit news.jsonl -k 50 --where split=train --max-docs 0.5
+      dcomp fit reviews.csv -k 20 --text-field review --stem english
       zcat mail.gz | dcomp fit - -k 20 --without headers,quotes,signatures -o mail.dcomp
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
       dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --chains 4
@@ -96,17 +99,24 @@ def fit(
       dcomp fit corpus.jsonl --model tree --branching 7 --depth 3 --chains 4
       dcomp fit corpus.jsonl --model structured -k 20 --structure phi --chains 4
       dcomp fit corpus.jsonl --min-docs 5 --resume fit.dcomp --max-iter 500
+      dcomp fit corpus.jsonl -k 50 --checkpoint run --checkpoint-minutes 5
+      dcomp fit corpus.jsonl --resume run
+      dcomp fit corpus.jsonl -k 50 --dask tcp://10.0.0.1:8786 --parts 40
+      dcomp fit corpus.jsonl -k 50 --seed-words seeds.txt
       dcomp fit corpus.jsonl -k 50 --model GP --save-config run.toml
       dcomp fit corpus.jsonl --config run.toml --seed 1 -o again.dcomp
     """
-    order = Order.from_params(input, typed, config, resume)
-    target = output or resume or default_output(input)
+    ranking = Ranking(top, top_by, weight)
+    ranking.check()
+    keeping = Keeping.from_params(checkpoint, checkpoint_minutes, checkpoint_sweeps, resume)
+    order = Order.from_params(input, typed, config, resume, keeping)
+    target = output or order.resume or default_output(input)
     own = resume is not None and target.exists() and target.samefile(resume)
     check_output(target, force=force or own, inputs=(input,))
     if save_config is not None:
         check_output(save_config, force=force, inputs=(input,))
         order.save(save_config)
-    fitted, counts = run_fit(order, jobs, show=not quiet)
+    fitted, counts = run_fit(order, Where(jobs, dask, parts), show=not quiet)
     if keep_attributes:
         fitted = _keeping(fitted, counts)
     from dcomp.result import save
@@ -115,15 +125,26 @@ def fit(
     if as_json:
         from dcomp.cli.show import as_record
 
-        print_json({"output": str(target), **as_record(fitted, top)})
+        print_json({"output": str(target), **as_record(fitted, ranking)})
     elif not quiet:
-        _print(fitted, counts, target, top)
+        from dcomp.cli.show import print_fit
+
+        print_fit(fitted, counts, target, ranking)
     settings = order.recipe.settings()
     if was_interrupted(fitted, settings.n_chains, settings.max_iter):
         begun = f" (the best of {len(fitted.chains)} chains begun)" if fitted.chains else ""
         say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
-        say(f"to go on: {resume_command(context, target, order.to_repeat())}")
+        say(f"to go on: {_to_go_on(context, order, target)}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _to_go_on(context: typer.Context, order: Order, target: Path) -> str:
+    """From the fit that was saved, or in the folder of its checkpoints."""
+    folder = order.keeping.folder
+    if folder is None:
+        return resume_command(context, target, order.to_repeat())
+    # The folder has the options of the fit; the file that was saved is to be replaced.
+    return f"{resume_command(context, folder, {})} --output {shell_word(str(target))} --force"
 
 
 def _keeping(fitted: Fit, counts: Counts) -> Fit:
@@ -152,16 +173,3 @@ def default_output(source: Path) -> Path:
         return Path("stdin.dcomp")
     whole = source.resolve()
     return Path((whole.name if whole.is_dir() else Path(plain_name(whole)).stem) + ".dcomp")
-
-
-def _print(fitted: Fit, counts: Counts, target: Path, top: int) -> None:
-    from dcomp.cli.show import component_table, has_tree, print_tree, summary_lines
-
-    out = console()
-    for line in summary_lines(fitted, counts):
-        out.print(line)
-    if has_tree(fitted):
-        print_tree(out, fitted, top)
-    else:
-        out.print(component_table(fitted, top))
-    out.print(f"saved in {target}", soft_wrap=True)

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from dcomp.cli.completion import words_of
 from dcomp.models.options import Option
 from dcomp.recipe.table import users_in_words
 
 _TYPES: Mapping[str, Any] = {"whole": int, "seed": int, "number": float, "file": Path}
+_TYPES = {**_TYPES, "words": Path, "components": Path}
 _METAVARS = {"whole": "N", "seed": "N", "number": "X", "prior": "X", "file": "FILE"}
-PRIORS, MODEL, RUN = "Priors", "Model and algorithm", "Output"
+PRIORS, MODEL = "Priors", "Model and algorithm"
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        readable=False,
+        help="Options from a TOML file, by their names in Python; those that are typed win.",
+    ),
+]
 
 
 def with_options(
     options: Iterable[Option], **shown: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with a flag for each of these options, after its arguments: it gets them by name in
-    its ** parameter, None where nothing was typed. shown: other defaults for the help to show.
+    its ** parameter, None where nothing was typed. A --config comes with them, which a command
+    without a parameter of this name need not know of. shown: other defaults for the help to show.
 
     >>> from dcomp.recipe import table
     >>> @with_options([table()["rho"]])
     ... def command(path: str, **typed: Any) -> None: ...
     >>> list(inspect.signature(command).parameters)
-    ['path', 'rho']
+    ['path', 'shell', 'rho', 'config']
     """
-    made = [_parameter(option, shown.get(option.name)) for option in options]
+    rows = tuple(options)
+    made = [_parameter(option, shown.get(option.name)) for option in rows]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        if "config" not in signature.parameters:
+            command, own = _configured(command, rows), [*own, *_FOR_CONFIG]
         first = [p for p in own if p.default is p.empty]
         rest = [p for p in own if p.default is not p.empty]
         parameters = [*first, *made, *rest]
@@ -49,6 +63,28 @@ def with_options(
     return decorate
 
 
+_FOR_CONFIG = (
+    inspect.Parameter("shell", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
+    inspect.Parameter(
+        "config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=ConfigFile
+    ),
+)
+
+
+def _configured(command: Callable[..., None], rows: tuple[Option, ...]) -> Callable[..., None]:
+    """The command, which gets what a config file says where nothing was typed."""
+
+    @functools.wraps(command)
+    def run(*, shell: typer.Context, config: Path | None, **given: Any) -> None:
+        if config is not None:
+            from dcomp.cli.configured import with_config
+
+            given = with_config(config, rows, given, shell)
+        command(**given)
+
+    return run
+
+
 def _parameter(option: Option, shown: str | None) -> inspect.Parameter:
     kind: Any = bool if option.kind == "switch" else _TYPES.get(option.kind, str)
     kind = str if option.words else kind
@@ -59,6 +95,7 @@ def _parameter(option: Option, shown: str | None) -> inspect.Parameter:
         metavar=None if option.kind == "switch" else option.metavar or _METAVARS.get(option.kind),
         show_default=shown or option.shown or _plain(option.default),
         min=option.least if takes_least else None,
+        autocompletion=words_of(option),
         readable=False,  # using a path says more
         rich_help_panel=option.panel or (PRIORS if option.kind == "prior" else MODEL),
     )
@@ -107,9 +144,11 @@ def said(options: Iterable[Option], typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(option: Option, value: Any) -> Any:
+    if not isinstance(value, str):  # a number, or what a config file says
+        return value
     if option.kind == "prior":
         return number_or_word(value)
-    if option.kind == "whole" and isinstance(value, str):
+    if option.kind == "whole":
         return int(value) if value.isdecimal() else value
     return value
 
@@ -125,22 +164,3 @@ def number_or_word(value: str) -> Any:
     except ValueError:
         return value
     return numbers if len(numbers) > 1 else numbers[0]
-
-
-class Panels(TyperCommand):
-    """A command whose help has its options under headings, in plain text."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """By the panel of each parameter, in the order in which they first come."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            is_argument = parameter.param_type_name == "argument"
-            panel = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None)
-            if record is not None:
-                # Defaults in words stand in brackets already.
-                words = re.sub(r"\[default: \((.+)\)", r"[default: \1", record[1])
-                panels.setdefault(panel or RUN, []).append((record[0], words))
-        for panel, records in panels.items():
-            with formatter.section(panel):
-                formatter.write_dl(records)

@@ -10,30 +10,16 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dcomp.cli.admixture import admixture
+from dcomp.cli.commands import Commands
 from dcomp.cli.common import INTERRUPTED, say
-from dcomp.cli.demo import demo
-from dcomp.cli.diagnose import diagnose
-from dcomp.cli.evaluate import evaluate
-from dcomp.cli.fit import fit
-from dcomp.cli.flags import Panels
-from dcomp.cli.models import models
-from dcomp.cli.rollcall import rollcall
-from dcomp.cli.select import select
-from dcomp.cli.show_fit import show
-from dcomp.cli.signatures import signatures
-from dcomp.cli.transform import transform
 from dcomp.cli.wording import in_shell_words, speak_for
 from dcomp.errors import DcompError, InvalidParameter, UnsupportedCombination
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-_OF_FITS = (demo, fit, transform, evaluate, diagnose, show, select)
-for command in (*_OF_FITS, rollcall, admixture, signatures, models):
-    app.command(cls=Panels)(command)
+app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -59,14 +45,13 @@ def dcomp(
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(2)
-    speak_for(context.command, context.invoked_subcommand)
+    group: Any = context.command
+    speak_for(lambda name: group.get_command(context, name), context.invoked_subcommand)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a word that the terminal cannot show is no error
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
         words = None if arguments is None else list(arguments)
         code = app(args=words, prog_name="dcomp", standalone_mode=False)
@@ -87,6 +72,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):
             _forget_stdout()
         return exit_code(error)
+
+
+def _prepare_streams() -> None:
+    """Give every command streams to write to, and a terminal with a width."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever has started us: nobody will look
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 until the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a word that the terminal cannot show is no error
+            stream.reconfigure(errors="backslashreplace")
+    if os.environ.get("COLUMNS", "").strip("0") == "":
+        os.environ.pop("COLUMNS", None)  # some terminals say 0 for what they do not know
 
 
 def explain(error: Exception) -> str:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from dcomp.cli.common import print_json, show
+from dcomp.cli.common import width as terminal_width
 from dcomp.cli.options import Json
 
 
@@ -49,11 +50,11 @@ def _lines() -> list[str]:
     from dcomp.inference import ALGORITHMS
     from dcomp.models import MODELS
 
-    cells = registry.supported()
+    cells, room = registry.supported(), min(terminal_width() or 78, 78)
     wide = max(len(MODELS[key].long_name) for key in cells)
     lines = [f"model  {'name':<{wide}}  also called"]
     for key in cells:
-        known = _folded(registry.ALIASES.get(key, ()), 78 - wide - 9)
+        known = _folded(registry.ALIASES.get(key, ()), max(room - wide - 9, 20))
         lines.append(f"{key:<5}  {MODELS[key].long_name:<{wide}}  {known[0]}".rstrip())
         lines += [" " * (wide + 9) + more for more in known[1:]]
     meanings: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ import typer
 from dcomp.printable import printable
 
 # What a resumed fit says anew, or what is said of another file.
-_OTHERS = ("output", "resume", "force", "config", "save_config")
+_OTHERS = ("output", "resume", "force", "config", "save_config", "checkpoint")
 
 
 def resume_command(context: typer.Context, target: Path, again: Mapping[str, Any]) -> str:

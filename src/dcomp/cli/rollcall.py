@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcomp.cli.common import check_output, one_line_warnings, print_json, say, show
+from dcomp.cli.common import check_output, one_line_warnings, say
+from dcomp.cli.field import fitting, keep, print_found, reading, said_of_input
 from dcomp.cli.flags import said, with_options
-from dcomp.cli.options import Force, Jobs, Json
-from dcomp.models.options import Option
-from dcomp.recipe import READING, table
+from dcomp.cli.options import Force, Jobs, Json, Quiet, to_write
+from dcomp.cli.working import working
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
@@ -27,17 +27,12 @@ Votes = Annotated[
 ]
 
 
-def _options() -> tuple[Option, ...]:
-    own = ("alpha", "gamma", "max_iter", "burn_in", "n_chains", "n_draws", "random_state")
-    return tuple(table()[name] for name in own)
-
-
-_OWN = ("format", "limit", "attributes", "id", "contested")
-_READING = tuple(option for option in READING if option.name in _OWN)
+_FITTING = fitting("alpha", "gamma", "max_iter", "burn_in", "n_chains", "n_draws", "random_state")
+_READING = reading("format", "limit", "attributes", "id", "contested")
 
 
 @with_options(
-    (*_options(), *_READING),
+    (*_FITTING, *_READING),
     alpha="0.1",
     gamma="0.5",
     max_iter="600",
@@ -52,12 +47,10 @@ def rollcall(
         int, typer.Option("--top", "-n", min=1, metavar="N", help="Dividing votes to show.")
     ] = 3,
     everyone: Annotated[bool, typer.Option("--all", help="Show every voter.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FIT", readable=False, help="Keep the fit."),
-    ] = None,
+    output: Annotated[Path | None, to_write("FIT", "Keep the fit.")] = None,
     jobs: Jobs = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     force: Force = False,
     **typed: Any,
 ) -> None:
@@ -73,28 +66,23 @@ def rollcall(
       dcomp rollcall S108_votes.csv.xz -k 4
       dcomp rollcall votes.csv -k 3 --contested --all
     """
-    from dcomp.io import Limits
     from dcomp.use.rollcall import read_votes_with_calls
     from dcomp.use.rollcall import rollcall as find
 
     if output is not None:
         check_output(output, force=force, inputs=(votes,))
-    reading: dict[str, Any] = said(_READING, typed)
-    if "limit" in reading:
-        reading["limits"] = Limits.parse(reading.pop("limit"))
-    counts, calls = read_votes_with_calls(votes, **reading)
+    with working("reading", quiet=quiet):
+        counts, calls = read_votes_with_calls(votes, **said_of_input(_READING, typed))
     _say_what_is_missing(votes, counts)
-    with one_line_warnings():
-        found = find(counts, k, calls=calls, level=level, n_jobs=jobs, **said(_options(), typed))
+    with one_line_warnings(), working(f"{k} blocs of {counts.n_docs:,} voters", quiet=quiet):
+        found = find(counts, k, calls=calls, level=level, n_jobs=jobs, **said(_FITTING, typed))
     if output is not None:
-        from dcomp.result import save
-
-        save(found.fit.with_attributes(counts), output, overwrite=True)  # checked before the work
-        say(f"written: {output}")
-    if as_json:
-        print_json(found.as_record(top))
-    else:
-        show("\n".join(found.lines(None if everyone else _shown(), top)))
+        keep(
+            found.fit, output, counts, " (dcomp show has it as the best chain; here all are pooled)"
+        )
+    shown = None if everyone else _shown()
+    how = {"as_json": as_json, "quiet": quiet}
+    print_found(lambda: found.as_record(top), lambda: found.lines(shown, top), **how)
 
 
 def _say_what_is_missing(votes: Path, counts: Counts) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcomp.atomic import atomic_write
-from dcomp.cli.common import check_output, console, one_line_warnings, print_json, say
+from dcomp.cli.common import check_output, one_line_warnings, print_json, say, show
 from dcomp.cli.flags import said, with_options
 from dcomp.cli.options import Force, Input, Jobs, Json, Quiet
 from dcomp.cli.source import Source
@@ -45,10 +45,14 @@ def select(
         int,
         typer.Option(min=2, help="Chains of each K; as many parts of the documents are held out."),
     ] = 5,
-    starts: Annotated[int, typer.Option(min=1, help="Runs of each chain; the best is kept.")] = 4,
+    starts: Annotated[int, typer.Option(min=1, help="Runs of each chain; the best is kept.")] = 2,
     evidence: Annotated[
         str, typer.Option(metavar="WORD", help="auto (where the corpus is small), yes or no.")
     ] = "auto",
+    prune: Annotated[
+        int | None,
+        typer.Option(min=2, help="Begin with so many, too, and delete the weak; to compare."),
+    ] = None,
     coherence: Annotated[str, typer.Option(metavar="NAME", help="npmi, umass, uci or c_v.")] = (
         "npmi"
     ),
@@ -71,8 +75,9 @@ def select(
     """Choose the number of components.
 
     Shown are held-out score, evidence, coherence and stability. For each K several chains are
-    fitted, each without some of the documents and scored on those. The smallest K whose score is
-    within one standard error of the best is recommended, and words say how sure that is.
+    fitted, each without some of the documents and scored on those, and from the chains of other K.
+    The smallest K whose evidence reaches that of the best is recommended, or without evidence that
+    whose score is within one standard error; words say how sure that is.
 
     \b
     Example:
@@ -97,6 +102,7 @@ def select(
                 n_chains=chains,
                 n_starts=starts,
                 with_evidence=wanted,
+                prune=prune,
                 measure=coherence,
                 n_top=top,
                 keep=keep,
@@ -158,7 +164,7 @@ def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None
     columns = (TextColumn("chains"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("chains", total=total)
-        yield lambda done, _: bar.update(task, completed=done)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _check_picture(path: Path) -> None:
@@ -184,13 +190,12 @@ def _show(selection: Selection, as_json: bool) -> None:
             {
                 "recommended": selection.recommended,
                 "indistinct": list(selection.indistinct),
+                "decided_by": selection.decided_by,
+                "is_clear": selection.is_clear,
+                "pruned": list(selection.pruned),
                 "summary": selection.summary,
                 "candidates": rows,
             }
         )
         return
-    out = console()
-    table, _, summary = str(selection).partition("\n\n")
-    out.print(table, soft_wrap=True)
-    out.print()
-    out.print(summary)
+    show(selection)

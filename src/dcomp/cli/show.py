@@ -3,20 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcomp.cli.common import console
 from dcomp.printable import columns, printable, shortened
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
     from rich.table import Table
 
     from dcomp.data import Counts
     from dcomp.models.arrays import FloatArray
     from dcomp.result import Fit, TopFeatures
+
+
+FEW_BLOCKS = 4  # that are shown one below the other
+_LONGEST = 24  # columns of a name
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How many features of a component are shown, and by what they are ranked."""
+
+    n: int = 10
+    by: str | None = None
+    weight: float | None = None
+
+    def check(self) -> None:
+        """An error now, rather than after the work."""
+        from dcomp.result.special import checked_weight
+
+        checked_weight(self.by or "probability", self.weight)
+
+    def measure(self, fit: Fit) -> str:
+        """As said; else probability, which says little where blocks are many."""
+        return self.by or ("probability" if fit.features.n_blocks <= FEW_BLOCKS else "relevance")
+
+    def top(self, fit: Fit, block: int | None = None) -> TopFeatures:
+        """The first features, as many as there are at most."""
+        n = min(self.n, fit.features.n_features)
+        return fit.top_features(n, block, by=self.measure(fit), weight=self.weight)
+
+    def title(self, fit: Fit) -> str:
+        """What the column is called."""
+        by = self.measure(fit)
+        return "top features" if by == "probability" else f"top features by {by}"
+
+    def in_blocks(self, fit: Fit) -> bool:
+        """Whether each block is shown on its own: they are few, and not all features are shown."""
+        n_blocks = fit.features.n_blocks
+        return 1 < n_blocks <= FEW_BLOCKS and fit.features.n_features > n_blocks * self.n
+
+    def cells(self, fit: Fit) -> list[str]:
+        """The features of each component as a cell of a table; a few blocks stand one below the
+        other, for the words of short ones (titles) are the more probable."""
+        features = fit.features
+        if not self.in_blocks(fit):
+            top = self.top(fit)
+            return ["  ".join(map(printable, row)) for row in top.names]
+        rows: list[list[str]] = [[] for _ in range(fit.n_components)]
+        for g in range(features.n_blocks):
+            block = features.block_name(g)
+            for row, names in zip(rows, self.top(fit, g).names, strict=True):
+                plain = [printable(name.removeprefix(f"{block}=")) for name in names]
+                row.append(f"{printable(block)}: {'  '.join(plain)}")
+        return ["\n".join(row) for row in rows]
 
 
 def top_features(fit: Fit, n: int) -> TopFeatures:
@@ -35,22 +91,37 @@ def shares(fit: Fit) -> FloatArray:
     return np.asarray(words / max(words.sum(), 1e-300))
 
 
-def component_table(fit: Fit, n: int, more: Mapping[str, Sequence[str]] | None = None) -> Table:
+def component_table(
+    fit: Fit, ranking: Ranking, more: Mapping[str, Sequence[str]] | None = None
+) -> Table:
     """One row per component, largest first; `more` holds further columns."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("tokens", justify="right")
+    number: Any = {"justify": "right", "no_wrap": True}
+    table.add_column("#", **number)
+    if fit.component_names is not None:
+        table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=_LONGEST)
+    table.add_column("tokens", **number)
     for title in more or {}:
-        table.add_column(title, justify="right")
-    table.add_column("top features", overflow="fold")
-    top, part = top_features(fit, n), shares(fit)
+        table.add_column(title, **number)
+    table.add_column(ranking.title(fit), overflow="fold")
+    top, part = ranking.cells(fit), shares(fit)
     for k in np.argsort(-part, kind="stable").tolist():
         extra = [column[k] for column in (more or {}).values()]
-        table.add_row(str(k), f"{100 * part[k]:.1f} %", *extra, "  ".join(map(printable, top[k])))
+        name = [] if fit.component_names is None else [_own_name(fit.component_names, k)]
+        table.add_row(str(k), *name, f"{100 * part[k]:.1f} %", *extra, top[k])
     return table
+
+
+def _own_name(names: Sequence[str], k: int) -> str:
+    """Nothing where the name is the number, which stands beside it.
+
+    >>> _own_name(["war", "1"], 0), _own_name(["war", "1"], 1)
+    ('war', '')
+    """
+    return "" if names[k] == str(k) else printable(names[k])
 
 
 def has_tree(fit: Fit) -> bool:
@@ -67,6 +138,18 @@ def print_tree(out: Console, fit: Fit, n: int) -> None:
     for line in Hierarchy.from_fit(fit, n=n).text().splitlines():
         cut = out.is_terminal and columns(line) > out.width
         out.print(shortened(line, out.width) if cut else line, soft_wrap=True)
+
+
+def print_fit(fit: Fit, counts: Counts, target: Path, ranking: Ranking) -> None:
+    """A fit that was just made: how it went, its components, and where it is."""
+    out = console()
+    for line in summary_lines(fit, counts):
+        out.print(line)
+    if has_tree(fit):
+        print_tree(out, fit, ranking.n)
+    else:
+        out.print(component_table(fit, ranking))
+    out.print(f"saved in {printable(target)}", soft_wrap=True)
 
 
 def summary_lines(fit: Fit, counts: Counts) -> list[str]:
@@ -97,11 +180,20 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
 
 def _prior(fit: Fit, name: str, values: FloatArray) -> str:
     how = "learned" if name in fit.model.scores.learned else "given"
+    if how == "learned" and name not in _learned(fit):
+        return f"{name}: as it began, because no document had a choice of components"
     if name == "Sigma0":
         sd = np.sqrt(np.maximum(np.diag(values), 0.0))
         return f"{name} ({how}): standard deviations from {sd.min():.3g} to {sd.max():.3g}"
     whole = {"rho": f"mean {values.mean():.4g}, ", "mu0": ""}.get(name, f"sum {values.sum():.4g}, ")
     return f"{name} ({how}): {whole}from {values.min():.3g} to {values.max():.3g}"
+
+
+def _learned(fit: Fit) -> tuple[str, ...]:
+    """The priors of scores that documents have told. Shares of documents that have one component
+    each are 1 whatever the prior."""
+    is_told = fit.allowed is not None and not fit.allowed.has_choice
+    return () if is_told and not fit.model.has_exposure else tuple(fit.model.scores.learned)
 
 
 def _negligible(fit: Fit) -> str:
@@ -201,13 +293,15 @@ def _structure(fit: Fit) -> dict[str, Any] | None:
     }
 
 
-def as_record(fit: Fit, n: int) -> dict[str, Any]:
+def as_record(fit: Fit, ranking: Ranking) -> dict[str, Any]:
     """The fit for programs: plain numbers, text and lists."""
-    top, part, nodes = top_features(fit, n), shares(fit), fit.model.scores.nodes
+    top, part, nodes = ranking.top(fit), shares(fit), fit.model.scores.nodes
+    of_blocks = _tops_of_blocks(fit, ranking)
     return {
         "model": fit.model.key,
         "algorithm": fit.algorithm.name,
         "n_components": fit.n_components,
+        "component_names": None if fit.component_names is None else list(fit.component_names),
         "documents": fit.provenance.n_docs,
         "empty_documents": fit.provenance.n_empty_docs,
         "features": fit.provenance.n_features,
@@ -226,17 +320,28 @@ def as_record(fit: Fit, n: int) -> dict[str, Any]:
         "objective": {"name": fit.algorithm.objective_name, "value": fit.objective},
         "priors": {name: values.tolist() for name, values in priors(fit).items()},
         "gamma": fit.model.loadings.gamma.tolist(),
-        "learned": [*fit.model.scores.learned, *(["gamma"] if fit.model.loadings.learned else [])],
+        "learned": [*_learned(fit), *(["gamma"] if fit.model.loadings.learned else [])],
         "negligible_scores": _negligible_record(fit),
         "parents": None if fit.model.leaf_model or not nodes else nodes.parents,
         "structure": _structure(fit),
+        "top_by": ranking.measure(fit),
         "components": [
             {
                 "component": k,
                 "share": float(part[k]),
                 "features": list(top[k]),
                 "loadings": top.weights[k].tolist(),
+                **({} if top.values is None else {"values": top.values[k].tolist()}),
+                **({"blocks": {b: list(t[k]) for b, t in of_blocks.items()}} if of_blocks else {}),
             }
             for k in range(fit.n_components)
         ],
     }
+
+
+def _tops_of_blocks(fit: Fit, ranking: Ranking) -> dict[str, TopFeatures]:
+    """The first features of each block by its name, where blocks are few."""
+    features = fit.features
+    if not ranking.in_blocks(fit):
+        return {}
+    return {features.block_name(g): ranking.top(fit, g) for g in range(features.n_blocks)}

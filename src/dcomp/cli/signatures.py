@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from dcomp.cli.common import check_output, one_line_warnings, print_json, say, show
+from dcomp.cli.common import check_output, one_line_warnings
+from dcomp.cli.field import fitting, keep, print_found, reading, said_of_input
 from dcomp.cli.flags import said, with_options
-from dcomp.cli.options import Force, Jobs, Json
-from dcomp.models.options import Option
-from dcomp.recipe import READING, table
+from dcomp.cli.options import Force, Jobs, Json, Quiet, to_write
+from dcomp.cli.select import read_ks
+from dcomp.cli.working import working
 
 Tumours = Annotated[
     Path,
@@ -21,21 +22,46 @@ Tumours = Annotated[
         help="Mutation types by tumours, or tumours by types (told from the names of types).",
     ),
 ]
+Ks = Annotated[
+    str,
+    typer.Option(
+        "-k",
+        metavar="KS",
+        help="Signatures to find. Several (5,10,15 or 4-8): tumours are resampled and fitted with "
+        "each, and the largest K whose signatures are stable is taken.",
+    ),
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        metavar="N",
+        help="Resampled fits, to see how stable signatures are.",
+        show_default="10 with several -k",
+    ),
+]
+Most = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="A tumour of more mutations counts as one of so many.",
+        show_default="all count",
+    ),
+]
 
 
-def _options() -> tuple[Option, ...]:
-    own = ("model", "algorithm", "alpha", "gamma", "max_iter", "tol", "n_tries", "random_state")
-    return tuple(table()[name] for name in own)
+_FITTING = fitting(
+    "model", "algorithm", "alpha", "gamma", "max_iter", "tol", "n_tries", "random_state"
+)
+_READING = reading("format", "limit", "transpose", "label_columns", "fractional")
 
 
-_OWN = ("format", "limit", "transpose", "label_columns", "fractional")
-_READING = tuple(option for option in READING if option.name in _OWN)
-
-
-@with_options((*_options(), *_READING), model="GP")
+@with_options((*_FITTING, *_READING), model="GP")
 def signatures(
     tumours: Tumours,
-    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="Signatures to find.")] = 10,
+    ks: Ks = "10",
+    replicates: Replicates = None,
+    max_mutations: Most = None,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -57,12 +83,10 @@ def signatures(
         float | None, typer.Option(metavar="P", help="Of the intervals.", show_default="0.9")
     ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Show every tumour.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", readable=False, metavar="FIT", help="Write the fit."),
-    ] = None,
+    output: Annotated[Path | None, to_write("FIT", "Write the fit.")] = None,
     jobs: Jobs = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     force: Force = False,
     **typed: Any,
 ) -> None:
@@ -74,9 +98,9 @@ def signatures(
     \b
     Example:
       dcomp signatures exomes.96.csv -k 20 --reference sbs_exome_signatures.csv
+      dcomp signatures exomes.96.csv -k 4,6,8,10 --replicates 20
       dcomp signatures exomes.96.csv -k 8 --model DM --algorithm ml -o fit.dcomp
     """
-    from dcomp.io import Limits
     from dcomp.use.catalogue import Catalogue
     from dcomp.use.signatures import SHOWN, read_tumours
     from dcomp.use.signatures import signatures as find
@@ -87,23 +111,18 @@ def signatures(
     inputs = (tumours,) if reference is None else (tumours, reference)
     if output is not None:
         check_output(output, force=force, inputs=inputs)
-    reading: dict[str, Any] = said(_READING, typed)
-    if "limit" in reading:
-        reading["limits"] = Limits.parse(reading.pop("limit"))
-    limits = reading.get("limits")
-    counts = read_tumours(tumours, **reading)
+    of_input = said_of_input(_READING, typed)
+    limits = of_input.get("limits")
+    with working("reading", quiet=quiet):
+        counts = read_tumours(tumours, **of_input)
     published = None if reference is None else Catalogue.of(reference, limits)
-    how: dict[str, Any] = {"with_intervals": intervals, "n_jobs": jobs, **said(_options(), typed)}
+    how: dict[str, Any] = {"with_intervals": intervals, "n_jobs": jobs, **said(_FITTING, typed)}
+    how |= {"n_replicates": replicates, "max_mutations": max_mutations}
     if level is not None:
         how["level"] = level
-    with one_line_warnings():
-        found = find(counts, k, reference=published, **how)
+    with one_line_warnings(), working(f"signatures of {counts.n_docs:,} tumours", quiet=quiet):
+        found = find(counts, read_ks(ks), reference=published, **how)
     if output is not None:
-        from dcomp.result import save
-
-        save(found.fit, output, overwrite=True)  # checked before
-        say(f"written: {output}")
-    if as_json:
-        print_json(found.as_record())
-    else:
-        show("\n".join(found.lines(None if everyone else SHOWN)))
+        keep(found.fit, output)
+    shown = None if everyone else SHOWN
+    print_found(found.as_record, lambda: found.lines(shown), as_json=as_json, quiet=quiet)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcomp.cli.common import say
-from dcomp.errors import InvalidParameter
+from dcomp.cli.common import one_line_warnings, say
+from dcomp.cli.working import working
+from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
     from dcomp.io import Limits
+    from dcomp.io.read import Format
     from dcomp.result import Fit
 
-STDIN = "-"
+STDIN, SUFFIX, INDEX = "-", ".dcomp", ".dindex"
 # What may be said of every table; for text it is said to the reader.
 _HOW_OFTEN = ("min_count", "min_docs", "max_docs", "max_features")
 _LISTS = ("text", "labels", "without")
@@ -38,28 +38,46 @@ class Source:
         limit = self.said.get("limit")
         return None if limit is None else Limits.parse(limit)
 
+    def refuse_a_fit(self) -> None:
+        """An error where the input is a fit, since the two were perhaps turned around, or an index
+        of documents."""
+        if self.path.suffix == SUFFIX:
+            raise InvalidFile(
+                f"{self.path} is a fit (dcomp show shows it), and INPUT must be a file of counts "
+                "or text"
+            )
+        if self.path.suffix == INDEX:
+            raise InvalidFile(
+                f"{self.path} is an index (dcomp query asks it), and INPUT must be a file of "
+                "counts or text"
+            )
+
     def load(self, fit: Path) -> Fit:
         """A fit, by the same limits."""
         from dcomp.result import load
 
+        if fit.suffix != SUFFIX and self.path.suffix == SUFFIX:
+            raise InvalidFile(f"the fit comes first: {self.path} before {fit}")
         return load(fit, limits=self.limits)
 
     def read(self, like: Fit | None = None, *, quiet: bool = True) -> Counts:
         """The counts, with a bar on a terminal and a line about the words that are left out; blocks
         are given before features are. like: a fit whose text was read in the same way."""
         from dcomp.io import read
-        from dcomp.io.read import format_of
 
         options = text_options(self.said)
+        if like is not None:  # which has the calls that were contested when it was made
+            options.pop("contested", None)
         known = like if like is not None and like.text is not None else None
-        name = format_of(self.path, self.said.get("format"), known, options)
+        name = self.format(known)
         is_text, in_blocks = bool(name.words), self.said.get("blocks") is not None
         often = {key: options.pop(key) for key in _HOW_OFTEN if key in options}
         if is_text and not in_blocks:
             options |= often
         if self._is_fractional(like, name.options):
             options["fractional"] = True
-        with _bar(self.path, quiet) as show:
+        silent = quiet or str(self.path) == STDIN
+        with one_line_warnings(), working("reading", quiet=silent, unit="bytes") as show:
             counts = read(
                 self.path,
                 format=self.said.get("format"),
@@ -74,6 +92,24 @@ class Source:
         if counts.vocabulary is not None and like is None and not quiet:
             say(str(counts.vocabulary))
         return counts
+
+    def format(self, like: Fit | None = None) -> Format:
+        """What the input is read as."""
+        from dcomp.io.read import format_of
+
+        self.refuse_a_fit()
+        known = like if like is not None and like.text is not None else None
+        return format_of(self.path, self.said.get("format"), known, text_options(self.said))
+
+    def with_label(self, name: str, like: Fit) -> Source:
+        """The same with this field of texts as their label, unless labels were said; the name as
+        the fit has it, in whatever case it was typed."""
+        if "labels" in self.said or "labels" not in self.format(like).words:
+            return self
+        known = () if like.text is None else like.text.labels
+        alike = [own for own in known if own.casefold() == name.casefold()]
+        label = name if name in known or not alike else alike[0]
+        return replace(self, said={**self.said, "labels": [label]})
 
     def _is_fractional(self, like: Fit | None, options: tuple[str, ...]) -> bool:
         """As said, or as the counts of a fit were where the format can say such numbers."""
@@ -144,32 +180,21 @@ def _row_lengths(value: str) -> tuple[int, int]:
 
 
 def counts_for(fit: Fit, source: Source, quiet: bool) -> tuple[Counts, int]:
-    """New documents in a fit's features, and how many tokens had to be dropped (said on stderr)."""
+    """New documents in a fit's features, and how many tokens had to be dropped (said on stderr);
+    if all of them, an error."""
+    from dcomp.data.counts import amount
+    from dcomp.printable import shortened
     from dcomp.validation import unknown_features
 
     counts = source.read(fit, quiet=quiet)
     tokens = counts.n_tokens
     counts, dropped = counts.aligned_to(fit.features)
-    if dropped and not quiet:
-        say(f"note: {unknown_features(dropped, tokens)}")
+    if dropped and not counts.n_tokens:
+        known = ", ".join(repr(shortened(name, 30)) for name in (fit.features.names or ())[:3])
+        raise InvalidCounts(
+            f"{source.path} shares no feature with the fit: none of its {amount(tokens)} tokens is "
+            f"of one that the fit knows, such as {known}"
+        )
+    if dropped and not quiet and not fit.is_of(counts):  # whose own drop what was not fitted
+        say(f"note: {unknown_features(dropped, tokens, fit.features.n_blocks)}")
     return counts, dropped
-
-
-@contextmanager
-def _bar(path: Path, quiet: bool) -> Iterator[Any]:
-    """Shows how much of the input is read, on a terminal."""
-    if quiet or not sys.stderr.isatty() or str(path) == STDIN:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("[bold]reading"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        line = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(line, completed=done, total=total)

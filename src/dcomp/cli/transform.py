@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from dcomp.cli.common import check_output
+from dcomp.atomic import atomic_write, is_plain
+from dcomp.cli.common import check_output, print_json
 from dcomp.cli.flags import said, with_options
-from dcomp.cli.options import Exposure, FitFile, Force, Input, Jobs, Quiet
+from dcomp.cli.options import Exposure, FitFile, Force, Input, Jobs, Json, Quiet
 from dcomp.cli.source import Source, counts_for
-from dcomp.printable import for_spreadsheet, printable
+from dcomp.cli.working import working
+from dcomp.io.write_tables import quoted
+from dcomp.printable import for_spreadsheet, printable, printable_json
 from dcomp.recipe import OF_NEW
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         readable=False,
-        help="CSV file, or .npy; stdout unless given, or with -.",
+        help=".csv, .tsv, .json, .parquet or .npy; stdout unless given, or with -.",
     ),
 ]
 AsCounts = Annotated[
@@ -80,6 +83,7 @@ def transform(
     exposure: Exposure = None,
     jobs: Jobs = None,
     spreadsheet: Spreadsheet = False,
+    as_json: Json = False,
     force: Force = False,
     quiet: Quiet = False,
     **typed: Any,
@@ -94,35 +98,56 @@ def transform(
     \b
     Example:
       dcomp transform fit.dcomp new.jsonl -o scores.csv
+      dcomp transform fit.dcomp new.jsonl -o scores.parquet
       dcomp transform fit.dcomp new.jsonl --rounded | head
       dcomp transform fit.dcomp new.jsonl --method sampling --seed 1
     """
 
     target = None if output is None or str(output) == "-" else output
+    kind = _kind(target, as_json, spreadsheet)
     if target is not None:
         check_output(target, force=force, inputs=(fit, input))
-        _check_spreadsheet(target, spreadsheet)
     source = Source(input, said(OF_NEW, typed))
     fitted = source.load(fit)
     samples = _samples(fitted, method, seed)
     documents, _ = counts_for(fitted, source, quiet)
     values: npt.NDArray[Any]
-    if samples:
-        drawn = fitted.sample_scores(documents, exposure=exposure, seed=seed or 0, n_jobs=jobs)
-        values = drawn.c if counts or rounded else drawn.mean
-    else:
-        folded = fitted.fold_in(documents, exposure=exposure, n_jobs=jobs)
-        values = folded.c if counts or rounded else folded.scores
+    common: Any = {"exposure": exposure, "n_jobs": jobs}
+    with working(f"scores of {documents.n_docs:,} documents", quiet=quiet):
+        if samples:
+            drawn = fitted.sample_scores(documents, seed=seed or 0, **common)
+            values = drawn.c if counts or rounded else drawn.mean
+        else:
+            folded = fitted.fold_in(documents, **common)
+            values = folded.c if counts or rounded else folded.scores
     if rounded:
         values = whole(values, np.rint(documents.doc_totals))
-    _write(target, documents, values, spreadsheet)
+    _write(target, kind, documents, values, spreadsheet, fitted.component_names)
 
 
-def _check_spreadsheet(target: Path, spreadsheet: bool) -> None:
+_KINDS = (".csv", ".tsv", ".json", ".parquet", ".npy")
+
+
+def _kind(target: Path | None, as_json: bool, spreadsheet: bool) -> str:
+    """What is written, by the extension: an error where that says nothing."""
     from dcomp.errors import InvalidParameter
 
-    if spreadsheet and _is_npy(target):
-        raise InvalidParameter("--spreadsheet has no effect on .npy, which has no names")
+    from_name = None if target is None else target.suffix.lower()
+    if as_json and from_name not in (None, ".json"):
+        raise InvalidParameter(f"--json writes JSON, and the name of {target} says something else")
+    kind = ".json" if as_json else from_name or ".csv"
+    if target is not None and not is_plain(target):
+        kind = ".json" if as_json else ".csv"  # /dev/stdout has no extension
+    elif target is not None and from_name not in _KINDS:
+        raise InvalidParameter(
+            f"--output must end in one of {', '.join(_KINDS)}, which says what is written; got "
+            f"{target.name!r}"
+        )
+    if spreadsheet and kind not in (".csv", ".tsv"):
+        raise InvalidParameter(
+            f"--spreadsheet has no effect on {kind}, which none opens as a table"
+        )
+    return kind
 
 
 def _samples(fitted: Fit, method: str | None, seed: int | None) -> bool:
@@ -154,48 +179,81 @@ def whole(values: npt.NDArray[Any], totals: npt.NDArray[np.int64]) -> npt.NDArra
 
 
 def _write(
-    target: Path | None, documents: Counts, values: npt.NDArray[Any], spreadsheet: bool
+    target: Path | None,
+    kind: str,
+    documents: Counts,
+    values: npt.NDArray[Any],
+    spreadsheet: bool,
+    components: Sequence[str] | None = None,
 ) -> None:
     exact = for_spreadsheet if spreadsheet else str
     if target is None:
+        if kind == ".json":
+            print_json(_record(documents, values, components))
+            return
         # A terminal is for people; whatever reads a pipe wants the exact names.
         terminal = sys.stdout.isatty()
         shown = (lambda name: printable(exact(name))) if terminal else exact
-        _write_csv(sys.stdout, documents, values, shown)
+        _write_csv(sys.stdout, documents, values, shown, components)
         return
-    from dcomp.atomic import atomic_write
-
     with atomic_write(target) as stream:
-        if _is_npy(target):
+        if kind == ".npy":
             np.save(stream, values, allow_pickle=False)
-            return
-        # A lone surrogate has no place in UTF-8: it is spelt out, as on stdout.
-        text = io.TextIOWrapper(stream, "utf-8", newline="", errors="backslashreplace")
-        _write_csv(text, documents, values, exact)
-        text.detach()  # flushed, and left open for atomic_write
+        elif kind == ".parquet":
+            _write_parquet(stream, documents, values, components)
+        else:
+            # A lone surrogate has no place in UTF-8: it is spelt out, as on stdout.
+            text = io.TextIOWrapper(stream, "utf-8", newline="", errors="backslashreplace")
+            if kind == ".json":
+                record = _record(documents, values, components)
+                text.write(printable_json(record, indent=2) + "\n")
+            else:
+                delimiter = "\t" if kind == ".tsv" else ","
+                _write_csv(text, documents, values, exact, components, delimiter)
+            text.detach()  # flushed, and left open for atomic_write
 
 
-def _is_npy(target: Path) -> bool:
-    return target.suffix.lower() == ".npy"
+def _record(
+    documents: Counts, values: npt.NDArray[Any], components: Sequence[str] | None
+) -> dict[str, Any]:
+    """For programs: a list of scores by document, with its id where there is one."""
+    ids: Iterable[Any] = documents.doc_ids or range(documents.n_docs)
+    rows = zip(ids, values.tolist(), strict=True)
+    return {
+        "n_components": values.shape[1],
+        "component_names": None if components is None else list(components),
+        "documents": [{"document": name, "scores": row} for name, row in rows],
+    }
+
+
+def _columns(values: npt.NDArray[Any], components: Sequence[str] | None) -> list[str]:
+    return list(components or (f"component_{k}" for k in range(values.shape[1])))
+
+
+def _write_parquet(
+    stream: Any, documents: Counts, values: npt.NDArray[Any], components: Sequence[str] | None
+) -> None:
+    from dcomp.io.write_records import parquet_library
+
+    pyarrow, parquet = parquet_library()
+    ids: Any = list(documents.doc_ids or range(documents.n_docs))
+    columns = {name: values[:, k] for k, name in enumerate(_columns(values, components))}
+    parquet.write_table(pyarrow.table({"document": ids, **columns}), stream)
 
 
 def _write_csv(
-    stream: Any, documents: Counts, values: npt.NDArray[Any], shown: Callable[[str], str]
+    stream: Any,
+    documents: Counts,
+    values: npt.NDArray[Any],
+    shown: Callable[[str], str],
+    components: Sequence[str] | None = None,
+    delimiter: str = ",",
 ) -> None:
-    head = ["document", *(f"component_{k}" for k in range(values.shape[1]))]
-    stream.write(",".join(head) + "\n")
+    names = (quoted(shown(name)) for name in _columns(values, components))
+    stream.write(delimiter.join(["document", *names]) + "\n")
     ids: Iterable[Any] = documents.doc_ids or range(documents.n_docs)
     form = "d" if values.dtype.kind == "i" else ".7g"
     for name, row in zip(ids, values, strict=True):
-        first = quoted(shown(name)) if isinstance(name, str) else str(name)
-        stream.write(",".join([first, *(format(value, form) for value in row.tolist())]) + "\n")
-
-
-def quoted(cell: str) -> str:
-    """A cell of a CSV file; the csv module leaves a carriage return as it is, and its own reader
-    then takes it for the end of a row.
-
-    >>> quoted("cat"), quoted('the "cat", they say')
-    ('cat', '"the ""cat"", they say"')
-    """
-    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
+        first = quoted(shown(name), delimiter) if isinstance(name, str) else str(name)
+        cells = (format(value, form) for value in row.tolist())
+        stream.write(delimiter.join([first, *cells]) + "\n")

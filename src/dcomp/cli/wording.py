@@ -7,7 +7,7 @@ same message in a shell types --max-iter, --draws or --gamma auto.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +34,8 @@ _NOT_IN_SHELL = (
     (r" or an array", ""),
     (r", mask=", ""),
     (r"; its options are: .*$", ""),
+    (r"Retriever\(\.\.\., (--lsa \w+)\)", r"\1, or for an index dcomp index \1"),
+    (r"a Retriever that has a fit", "an index that dcomp index made"),
     (r"(--[\w-]+)=…", r"\1 …"),
     (r"limits=dcomp\.Limits\((\w+)=…\)", r"--limit \1=…"),
 )
@@ -66,10 +68,14 @@ class Flags:
         'burn_in must be below --max-iter 9'
         >>> flags.translate("gamma='auto' is learned by gibbs: give gamma=1")
         '--gamma auto is learned by gibbs: give --gamma 1'
+        >>> flags.translate("not settled: raise max_iter and burn_in")
+        'not settled: raise --max-iter'
         >>> flags.translate("gamma must be positive")
         '--gamma must be positive'
         """
         known = self.of_fit | self.own
+        if "max_iter" in self.own and "burn_in" not in self.own:  # half of them
+            text = text.replace("max_iter and burn_in", "max_iter")
         for name, flag in known.items():
             is_no_word = "_" in name or name == "tol"
             gap = " ?" if is_no_word else ""  # "max_iter = 9"; "alpha = 1" is mathematics
@@ -107,14 +113,17 @@ def _with_value(flag: str) -> Any:
     return spelt
 
 
-_current: ContextVar[Flags] = ContextVar("flags", default=Flags())  # noqa: B039 (it is immutable)
+_current: ContextVar[Callable[[], Flags]] = ContextVar("flags", default=Flags)
 
 
-def speak_for(group: Any, command: str | None) -> None:
-    """From now on messages are about this command of the program."""
-    commands = group.commands
-    if command in commands:
-        _current.set(Flags.from_params(commands[command].params, commands["fit"].params))
+def speak_for(command_of: Callable[[str], Any], name: str) -> None:
+    """From now on messages are about this command of the program; command_of: gives commands by
+    name. What they are called is looked up when there is something to say."""
+
+    def flags() -> Flags:
+        return Flags.from_params(command_of(name).params, command_of("fit").params)
+
+    _current.set(flags)
 
 
 def in_shell_words(message: object) -> str:
@@ -122,4 +131,4 @@ def in_shell_words(message: object) -> str:
     the names of the file."""
     if isinstance(message, InvalidConfig):
         return str(message)
-    return _current.get().translate(str(message))
+    return _current.get()().translate(str(message))

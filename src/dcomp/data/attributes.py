@@ -16,13 +16,15 @@ from dcomp.errors import InvalidParameter
 
 Column = NDArray[Any]
 NUMBERS, TEXT = "biuf", "O"  # kinds of arrays that a column may have
+SEVERAL = ", "  # between the values of a list, which are one text
 
 
 class Attributes(Mapping[str, Column]):
     """One read-only array per name, a row per document.
 
     Whole numbers, numbers and truth values stay what they are (int64, float64, bool); everything
-    else becomes text in an array of objects, None where nothing is known.
+    else becomes text in an array of objects, None where nothing is known. A list becomes one text,
+    its values with ", " between.
 
     >>> about = Attributes(2, {"party": ["D", "R"], "year": [1999, 2003]})
     >>> about["party"].tolist(), about["year"].dtype.kind, list(about)
@@ -136,6 +138,8 @@ def _numbers(items: Any) -> Column | None:
 
 
 def _text(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return SEVERAL.join(map(str, value))
     # NaN is the one value that differs from itself.
     return None if value is None or value != value else str(value)
 

@@ -44,6 +44,8 @@ def as_counts(
     if isinstance(X, Counts):
         if not (feature_names is None and doc_ids is None and blocks is None):
             raise InvalidParameter("feature_names, doc_ids and blocks have no effect on Counts")
+        if X.mapped is not None:
+            X.mapped.check()
         return X
     refuse_mistaken(X)
     if categories:

@@ -26,6 +26,7 @@ from dcomp.data.canonical import (
     rows_ascend,
 )
 from dcomp.data.features import FeatureSpace, frozen_array
+from dcomp.data.mapped import Mapped
 from dcomp.data.sequences import Sequences
 from dcomp.data.text_options import TextOptions, Vocabulary, check_max_docs
 from dcomp.errors import InvalidCounts, InvalidParameter
@@ -76,6 +77,7 @@ class Counts:
     text: TextOptions | None = None  # how its words were found, where they are of text
     vocabulary: Vocabulary | None = None  # which words were kept then, and why others were not
     empty_is_missing: bool = False  # whether a block without counts was not observed
+    mapped: Mapped | None = None  # the file that the arrays lie in, where they do
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -88,8 +90,11 @@ class Counts:
                 f"found {self.n_docs} documents and {self.n_features} features"
             )
         object.__setattr__(self, "doc_ids", _as_ids(self.doc_ids, self.n_docs))
+        own = Rows(self.indptr, self.indices, self.data)
+        if self.mapped is not None and not self.mapped.vouches_for(own, self.n_features):
+            object.__setattr__(self, "mapped", None)
         # Native code reads these arrays unchecked, so nothing malformed may get past here.
-        if not self._well_formed():
+        if self.mapped is None and not self._well_formed():
             raise InvalidCounts("the arrays are not canonical compressed rows; use Counts.from_*")
         order = self.sequences
         if order is not None and not order.is_of(self.indptr, self.indices, self.data):
@@ -397,6 +402,7 @@ found -1 at document 'd17', feature 'the'
         >>> Counts.from_matrix([[1, 2], [0, 3]]).feature_totals
         array([1, 5])
         """
+        self._check_file()
         totals: NDArray[Any] = np.zeros(self.n_features, self._sums)
         for start in range(0, self.nnz, _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -405,6 +411,11 @@ found -1 at document 'd17', feature 'the'
             totals += sums.astype(self._sums)
         return totals
 
+    def _check_file(self) -> None:
+        """An error where rows that lie in a file are wrong; they are looked at once."""
+        if self.mapped is not None:
+            self.mapped.check()
+
     @property
     def feature_docs(self) -> NDArray[np.int64]:
         """The number of documents that hold each feature, (J,).
@@ -412,7 +423,11 @@ found -1 at document 'd17', feature 'the'
         >>> Counts.from_matrix([[1, 2], [0, 3]]).feature_docs
         array([1, 2])
         """
-        return np.bincount(self.indices, minlength=self.n_features).astype(np.int64, copy=False)
+        self._check_file()
+        docs = np.zeros(self.n_features, np.int64)
+        for start in range(0, self.nnz, _CHUNK):  # bincount makes a copy of twice the size
+            docs += np.bincount(self.indices[start : start + _CHUNK], minlength=self.n_features)
+        return docs
 
     @property
     def block_totals(self) -> NDArray[np.int64]:
@@ -491,6 +506,9 @@ found -1 at document 'd17', feature 'the'
             raise InvalidCounts(f"at least one of the {self.n_docs} documents must be selected")
         if chosen.size == self.n_docs and np.array_equal(chosen, np.arange(self.n_docs)):
             return self
+        self._check_file()
+        if self.mapped is not None and (np.diff(chosen) == 1).all():
+            return self._run(int(chosen[0]), int(chosen[-1]) + 1)
         ids = self.doc_ids
         if ids is not None:
             ids = tuple(ids[i] for i in chosen.tolist())
@@ -500,6 +518,18 @@ found -1 at document 'd17', feature 'the'
         rows: Any = {name: getattr(matrix, name) for name in ("indptr", "indices", "data")}
         known: Any = {"doc_ids": ids, "sequences": order, "attributes": about}
         return replace(self, **rows, **known, firsts=(0,))
+
+    def _run(self, first: int, end: int) -> Counts:
+        """Documents of a file that follow each other, where they lie."""
+        assert self.mapped is not None
+        mapped = self.mapped.run(first, end)
+        rows: Any = dict(zip(("indptr", "indices", "data"), mapped.rows, strict=True))
+        known: Any = {
+            "doc_ids": None if self.doc_ids is None else self.doc_ids[first:end],
+            "sequences": None,
+            "attributes": self.attributes.rows(np.arange(first, end)),
+        }
+        return replace(self, **rows, **known, firsts=(0,), mapped=mapped)
 
     def in_parts(self, n: int) -> Counts:
         """Give the same counts, cut into `n` parts of about as many entries each.
@@ -517,15 +547,7 @@ found -1 at document 'd17', feature 'the'
                 f"in_parts needs a whole number from 1 to the number of documents, {self.n_docs}; "
                 f"got {n!r}"
             )
-        # A document counts for one beside its entries: empty ones are work, too.
-        work = self.indptr + np.arange(self.n_docs + 1)
-        ends = work[-1] * np.arange(1, n) / n
-        firsts = np.r_[0, np.searchsorted(work, ends)]
-        # Every part has a document at least, also where a few of them hold most entries.
-        steps = np.arange(n)
-        firsts = np.maximum.accumulate(firsts - steps) + steps
-        firsts = np.minimum(firsts, self.n_docs - n + steps)
-        return self.cut_at(tuple(firsts.tolist()))
+        return self.cut_at(even_cut(self.indptr, n))
 
     def cut_at(self, firsts: Sequence[int]) -> Counts:
         """Give the same counts, cut before these documents; the first of them is 0.
@@ -760,6 +782,23 @@ def cuts(firsts: Sequence[int], n_docs: int) -> bool:
     """
     ascend = all(before < after for before, after in pairwise(firsts))
     return bool(firsts) and firsts[0] == 0 and ascend and firsts[-1] < n_docs
+
+
+def even_cut(indptr: NDArray[np.int64], n: int) -> tuple[int, ...]:
+    """The first document of each of `n` parts of about as many entries.
+
+    >>> even_cut(np.array([0, 2, 3, 4, 5]), 2)
+    (0, 2)
+    """
+    n_docs = len(indptr) - 1
+    # A document counts for one beside its entries: empty ones are work, too.
+    work = indptr + np.arange(n_docs + 1)
+    ends = work[-1] * np.arange(1, n) / n
+    firsts = np.r_[0, np.searchsorted(work, ends)]
+    # Every part has a document at least, also where a few of them hold most entries.
+    steps = np.arange(n)
+    firsts = np.maximum.accumulate(firsts - steps) + steps
+    return tuple(np.minimum(firsts, n_docs - n + steps).tolist())
 
 
 def _as_ids(doc_ids: Iterable[object] | None, n_docs: int) -> tuple[str, ...] | None:

@@ -94,11 +94,19 @@ def _column(frame: Any, j: int) -> Any:
     return frame.to_series(j) if _is_from("polars", frame) else frame.iloc[:, j]
 
 
+def is_label(names: list[str], j: int) -> bool:
+    """Whether a column is called like what is known of documents, and not one of many words.
+
+    >>> is_label(["cat", "dog", "year"], 2), is_label(["cat", "dog"], 1)
+    (True, False)
+    """
+    return names[j].strip().lower() in _LABELS and not _is_vocabulary(names)
+
+
 def _is_label(frame: Any, j: int) -> bool:
-    name = str(frame.columns[j]).strip().lower()
-    if name.startswith("unnamed: "):  # which pandas calls a column without name
+    if str(frame.columns[j]).strip().lower().startswith("unnamed: "):  # pandas, of one without name
         return True
-    if name in _LABELS and not _is_vocabulary([str(name) for name in frame.columns]):
+    if is_label([str(name) for name in frame.columns], j):
         return True
     values = _column(frame, j)
     if len(values) < _RUN:

@@ -32,8 +32,8 @@ read by dcomp.read(path), texts are counted by dcomp.Counts.from_texts([text, â€
         )
     if _library(X) == "anndata":  # which looks like a table to NumPy, for minutes
         raise InvalidCounts(
-            f"counts must be a table; found {type(X).__name__} of anndata: give its counts with "
-            "their names, dcomp.as_counts(adata.X, feature_names=adata.var_names)"
+            f"counts must be a table; found {type(X).__name__} of anndata: its counts with their "
+            "names are dcomp.io.from_anndata(adata)"
         )
     if is_series(X):
         raise InvalidCounts(

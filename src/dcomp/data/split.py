@@ -59,7 +59,10 @@ def document_keys(counts: Counts) -> NDArray[np.uint64]:
     if counts.doc_ids is None:
         _core.content_keys(_corpus(counts), keys, 1)
     else:
-        ids = (blake2b(name.encode(), digest_size=8).digest() for name in counts.doc_ids)
+        ids = (
+            blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            for name in counts.doc_ids
+        )
         keys[:] = np.frombuffer(b"".join(ids), "<u8")
     order = np.argsort(keys, kind="stable")
     same = np.r_[False, keys[order][1:] == keys[order][:-1]]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcomp import _core
+from dcomp.data.canonical import Rows
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
 from dcomp.data.languages import stemmer, stop_words
+from dcomp.data.mapped import Mapped, runs
 from dcomp.data.sequences import Sequences
+from dcomp.data.spooled import TOKENS, SpooledRows, spool_folder
 from dcomp.data.text_options import TextOptions, Vocabulary
 from dcomp.data.words import Watch, Words
 from dcomp.errors import InvalidCounts
@@ -66,6 +70,9 @@ def count_words(
             "there must be at least one document and one token; "
             f"found {words.n_docs} documents and {len(words.names)} distinct tokens"
         )
+    folder = spool_folder()
+    if folder is not None and options.ngrams[1] == 1:
+        return _count_spooled(words, options, folder, known)
     found, report = _worth_counting(words, options)
     if options.ngrams[1] > 1:
         found = _in_rows(found, *options.ngrams)
@@ -83,7 +90,15 @@ def count_words(
 
 def _worth_counting(words: Words, options: TextOptions) -> tuple[_Candidates, Vocabulary]:
     """Without stop words and words of the wrong length; stems in the place of words; sorted."""
-    names, n = words.names, len(words.names)
+    position, distinct, report = _worth(words.names, options)
+    return _Candidates(words.starts, position[words.tokens], distinct), report
+
+
+def _worth(
+    names: list[str], options: TextOptions
+) -> tuple[NDArray[np.int32], list[str], Vocabulary]:
+    """Where each word goes, among which, sorted; -1 for those that are left out."""
+    n = len(names)
     stop = stop_words(options.stop_words)
     small = names if options.case == "lower" else [name.lower() for name in names]
     is_stop = np.fromiter((name in stop for name in small), np.bool_, n)
@@ -102,7 +117,49 @@ def _worth_counting(words: Words, options: TextOptions) -> tuple[_Candidates, Vo
     report = replace(report, merged=len(left) - len(distinct))
     position = np.full(n, _NONE)
     position[chosen] = [number[name] for name in left]
-    return _Candidates(words.starts, position[words.tokens], distinct), report
+    return position, distinct, report
+
+
+def _count_spooled(
+    words: Words, options: TextOptions, folder: Path, known: dict[str, Any]
+) -> Counts:
+    """The same for words on the disk, twice over them: how often each is there, then the rows of
+    those that are kept."""
+    position, distinct, report = _worth(words.names, options)
+    docs, totals = np.zeros((2, len(distinct)), np.int64)
+    every = SpooledRows(folder)
+    for first, end in runs(words.starts, TOKENS):
+        starts = words.starts[first : end + 1]
+        tokens = position[words.tokens[starts[0] : starts[-1]]]
+        rows = Rows(
+            *_core.count_tokens(starts - starts[0], tokens, max(len(distinct), 1), _n_threads())
+        )
+        if len(distinct):
+            docs += np.bincount(rows.indices, minlength=len(distinct))
+            totals += np.bincount(rows.indices, rows.data, len(distinct)).astype(np.int64)
+        every.add(rows)
+    found = _Candidates(words.starts, words.tokens, distinct)
+    kept, report = _chosen(found, docs, totals, options, report)
+    there = every.mapped()
+    if len(kept) < len(distinct):
+        there = _renumbered(there, kept, len(distinct), folder)
+    features = FeatureSpace.build(len(kept), found.named(kept))
+    mapped = Mapped(there, len(kept), folder)
+    report = replace(report, n_kept=len(kept))
+    about: dict[str, Any] = {"text": options, "vocabulary": report, "mapped": mapped} | known
+    return Counts(*there, features, **about)
+
+
+def _renumbered(rows: Rows, kept: NDArray[np.int64], n: int, folder: Path) -> Rows:
+    """The columns that are kept, on the disk."""
+    position, out = np.full(n, _NONE), SpooledRows(folder)
+    position[kept] = np.arange(len(kept), dtype=np.int32)
+    for first, end in runs(rows.indptr, TOKENS):
+        indptr = rows.indptr[first : end + 1]
+        own = slice(int(indptr[0]), int(indptr[-1]))
+        part = (indptr - indptr[0], rows.indices[own], rows.data[own])
+        out.add(Rows(*_without(part, position)))
+    return out.mapped()
 
 
 def _in_rows(words: _Candidates, least: int, most: int) -> _Candidates:
@@ -157,12 +214,23 @@ def _often_enough(
     found: _Candidates, rows: _Rows, options: TextOptions, report: Vocabulary
 ) -> tuple[NDArray[np.int64], Vocabulary]:
     """The numbers of what is kept, ascending; and what is left out for which reason."""
-    indptr, indices, data = rows
+    _, indices, data = rows
     docs = np.bincount(indices, minlength=found.n)
     # Sums are below 2^53, hence exact in the float64 that bincount adds in.
     totals = np.bincount(indices, data, minlength=found.n).astype(np.int64)
+    return _chosen(found, docs, totals, options, report)
+
+
+def _chosen(
+    found: _Candidates,
+    docs: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    options: TextOptions,
+    report: Vocabulary,
+) -> tuple[NDArray[np.int64], Vocabulary]:
+    """The same from how many documents each is in, and how often."""
     there = totals > 0
-    most = most_docs(options.max_docs, len(indptr) - 1)
+    most = most_docs(options.max_docs, len(found.starts) - 1)
     in_few = there & (docs < options.min_docs)
     in_many = there & (docs > most)
     rare = there & (totals < options.min_count) & ~in_few & ~in_many

@@ -10,7 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dcomp import _core
 from dcomp.data.languages import check_languages
 from dcomp.data.mail import without_parts
+from dcomp.data.spooled import Counting, SpooledCounting, spool_folder
 from dcomp.data.text_options import TextOptions, pattern
 
 _LETTER = r"[^\W\d_]"
@@ -58,19 +59,6 @@ def plain(text: str, *, lower: bool = True) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return text.lower() if lower else text
-
-
-class _Counting(Protocol):
-    """Takes texts in pieces; `last` says of each whether it ends its document."""
-
-    @property
-    def n_docs(self) -> int: ...
-    @property
-    def n_tokens(self) -> int: ...
-    @property
-    def n_words(self) -> int: ...
-    def count(self, texts: list[str], last: list[bool]) -> None: ...
-    def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], list[str]]: ...
 
 
 class NativeCounting:
@@ -155,11 +143,14 @@ class WordReader:
     """
 
     def __init__(
-        self, options: TextOptions, watch: Watch | None = None, counting: _Counting | None = None
+        self, options: TextOptions, watch: Watch | None = None, counting: Counting | None = None
     ) -> None:
         check_languages(options)
         chosen = NativeCounting if options.token is None else PatternCounting
-        self._counting: _Counting = chosen(options) if counting is None else counting
+        folder = spool_folder()
+        if counting is None and folder is not None:
+            counting = SpooledCounting(partial(chosen, options), folder)
+        self._counting: Counting = chosen(options) if counting is None else counting
         self._without, self._watch = options.without, watch
         self._texts: list[str] = []
         self._last: list[bool] = []

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcomp.errors import InvalidParameter
 from dcomp.estimators.dca import DCA
 from dcomp.inference.run import Callback
+from dcomp.result.checkpoints import CheckpointLike
 
 
 class CorrelationEdge(NamedTuple):
@@ -27,21 +28,23 @@ class CTM(DCA):
 
     DCA with model "LN", which learns μ0 and Σ0 by Laplace mean field, and text's own prior for the
     loadings, γ = 0.05. Scores are softmax(η) at the mode of η; `fit_.fold_in` has η and its
-    variances. Laplace's method gives no lower bound: the history's objective need not rise in every
-    sweep.
+    variances, `covariance` each document's whole Σ_d. Laplace's method gives no lower bound: the
+    history's objective need not rise in every sweep.
 
     Parameters
     ----------
     n_components : K, the number of components.
     shrinkage : how far Σ0 is drawn to independent components with the same variances, from 0 to 1;
         "auto" for the share that Σ0's own sampling error suggests.
+    mu0, Sigma0 : mean and covariance of η: "auto" is learned; a μ0 (a number or one per component)
+        or a Σ0 (a variance, one per component, or a matrix) is centred and held.
     gamma : prior of the loadings: a number, J numbers, or "empirical".
     loadings : treatment of Θ: "mean", "map" or "vb"; None for the default, "vb".
     learn_loadings : whether Θ is learned along; False holds it as it is at the start.
     start : where the components begin: "collapsed-gibbs" (the default) or "mean-field" (that of
         fractional counts), in a short fit of LDA by these; "seeded", in single documents.
     blocks, fractional, max_iter, tol, n_chains, n_jobs, random_state, warm_start, callbacks,
-    verbose : as in DCA.
+    checkpoint, verbose : as in DCA.
 
     Attributes
     ----------
@@ -61,7 +64,12 @@ class CTM(DCA):
         n_components: int = 10,
         *,
         shrinkage: Any = 0.0,
+        mu0: Any = "auto",
+        Sigma0: Any = "auto",
         gamma: Any = 0.05,
+        seed_words: Any = None,
+        seed_strength: float | None = None,
+        fixed: Any = None,
         loadings: str | None = None,
         learn_loadings: bool = True,
         start: str | None = None,
@@ -74,12 +82,16 @@ class CTM(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
             n_components,
             model="LN",
             gamma=gamma,
+            seed_words=seed_words,
+            seed_strength=seed_strength,
+            fixed=fixed,
             loadings=loadings,
             start=start,
             blocks=blocks,
@@ -91,9 +103,12 @@ class CTM(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.shrinkage = shrinkage
+        self.mu0 = mu0
+        self.Sigma0 = Sigma0
         self.learn_loadings = learn_loadings
 
     @property
@@ -103,6 +118,22 @@ class CTM(DCA):
         check_is_fitted(self, "fit_")
         scores: Any = self.fit_.model.scores
         value: npt.NDArray[np.float64] = scores.correlation()
+        return value
+
+    def covariance(self, X: Any) -> npt.NDArray[np.float64]:
+        """Σ_d of each document, (I, K, K): how sure its centred η is, and which components it could
+        trade for one another (B18 (7.9)). Rows sum to 0; the diagonal is that of `fit_.fold_in`.
+
+        >>> X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
+        >>> model = CTM(3, verbose=0).fit(X)
+        >>> model.covariance(X).shape, bool(np.allclose(model.covariance(X).sum(axis=1), 0))
+        ((4, 3, 3), True)
+        """
+        check_is_fitted(self, "fit_")
+        counts = self._counts(X)
+        scores: Any = self.fit_.model.scores
+        folded: Any = self.fit_.fold_in(counts, n_jobs=self.n_jobs)
+        value: npt.NDArray[np.float64] = scores.covariances(folded.eta, counts.doc_totals)
         return value
 
     def correlation_graph(self, threshold: float = 0.1) -> list[CorrelationEdge]:

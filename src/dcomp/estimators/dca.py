@@ -9,25 +9,30 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dcomp.data import Counts, as_counts
-from dcomp.data.frames import check_columns, check_unique, is_frame
-from dcomp.data.mistaken import refuse_mistaken
-from dcomp.errors import InvalidCounts
+from dcomp.data import Counts
+from dcomp.errors import InvalidParameter
+from dcomp.estimators.notebook import NotebookMixin
 from dcomp.estimators.progress import announce, progress
+from dcomp.estimators.streaming import StreamingMixin
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Model
+from dcomp.predict.clusters import largest
 from dcomp.recipe import Recipe, table
 from dcomp.recipe.recipe import require_plain
 from dcomp.result import Fit, TopFeatures, Trace, fit
+from dcomp.result.checkpoints import CheckpointLike
 from dcomp.result.fitting import plan_draws
+from dcomp.validation.contract import counts_of
 
 
-class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DCA(
+    StreamingMixin, NotebookMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Discrete component analysis: counts w ≈ Θ · scores, with priors on both (BJ06 (1)).
 
     model "DM": m ~ Dirichlet(α), w ~ Multinomial(L, Θm), BJ06 (4), fitted by (17)–(19);
@@ -43,15 +48,24 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     model : "DM", "GP", "CGP", "LN", "TM" (a complete tree of 7 branches; others by `TreeDCA`), a
         long name, one that a field knows ("lda", "gap", "ctm"; "plsa" and "nmf" bring their
         algorithm and no priors, as `PLSA` and `NMF` do), or a Model object.
-    algorithm : "auto", "mean-field", "map", "ml", "gibbs", "collapsed-gibbs", "laplace", or an
-        Algorithm object.
+    algorithm : "auto", "mean-field", "stochastic-mean-field", "map", "ml", "gibbs",
+        "collapsed-gibbs", "laplace", or an Algorithm object.
     alpha : all but LN and TM: "auto" (learned, one per component; 1.1 for map), "shared" (learned,
         one number for all; not by map or ml), "total-one" (1/K each), a number, or K numbers.
     beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths),
         "learned" (by map too: C04's scale of each theme, c_k = α_k/β_k), a number, or K numbers.
     rho : CGP: "auto" (learned), a number, or K numbers.
-    gamma : prior of the loadings: a number, J numbers, "empirical", or "auto" (one number for all
-        features, learned by the samplers). ml has none: 1 unless you say otherwise.
+    gamma : prior of the loadings: a number, J numbers, (K, J) (a prior of its own for every
+        component), "empirical", or "auto" (one number for all features, learned by the samplers).
+        ml has none: 1 unless you say otherwise.
+    seed_words, seed_strength : words that named components are told to like, {"taxes": ["tax",
+        "cuts"]}: γ_jk = γ_j + s there. s is in tokens; the share that a component would have of
+        the word, N_j/K, unless given.
+    fixed : a frame or an array, components × features: these loadings stay as given, the rest of
+        K is found (docs/guides/known-beforehand.md).
+    allowed : DM, GP, CGP: which components a document may use: a label each (or the name of an
+        attribute of the counts), lists of labels, or a mask (I, K); -1 or None: all. The sorted
+        labels are the first components, and name them. New documents may use all.
     loadings : treatment of Θ by mean field and laplace ("mean", "map", "vb") or map ("mean",
         "map"); None for the default: "mean", of laplace "vb".
     blocks : block id per feature, for multivariate data; loadings sum to 1 within each.
@@ -63,10 +77,12 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     max_iter, tol : sweeps at most (2000, of a sampler 200); mean field, map and ml stop when less
         than tol nats per document are left to gain (docs/algorithms/ascent.md), samplers run all.
     burn_in : samplers: sweeps before E[Θ | n] is averaged; half of max_iter unless given.
-    start : samplers: "random" (the default), or "mean-field" to begin a chain near a mode; mean
-        field, map and ml: "seeded" by documents, "spectral", or "auto" (the default): spectral
-        unless most counts are 0; laplace: "collapsed-gibbs", "mean-field", "seeded", or "auto" (the
-        default): the first, of fractional counts the second.
+    start : samplers: "random", "mean-field" to begin a chain near a mode, "seeded" the same near a
+        mode of the seed's own, or "auto" (the default): where documents have 100 words or more on
+        average and a tenth of the counts are not 0, the first chain "mean-field" and others
+        "seeded", else all random; mean field, map and ml: "seeded" by documents, "spectral", or
+        "auto" (the default): spectral unless most counts are 0; laplace: "collapsed-gibbs",
+        "mean-field", "seeded", or "auto" (the default): the first, of fractional counts the second.
     n_tries : mean field, map and ml: short climbs from different starts, of which the best is
         carried on; "auto" (the default): 6 where components are few (8) and the table is small
         (entries times components up to a million), else 1. Each has 20 sweeps, on top of max_iter.
@@ -84,6 +100,8 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     warm_start : go on from the previous fit of the same data.
     callbacks : functions of an Info, called after each sweep; returning True stops the fit, of
         several chains the one at hand: with callbacks these are run one after the other.
+    checkpoint : a folder in which `fit` keeps what it has reached every ten minutes, or a
+        `dcomp.Checkpoint`; the same call goes on from what is there, after a kill too.
     verbose : 0 silent, 1 a progress bar on a terminal.
 
     Attributes
@@ -112,6 +130,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         beta: Any = "auto",
         rho: Any = "auto",
         gamma: Any = 0.5,
+        seed_words: Any = None,
+        seed_strength: float | None = None,
+        fixed: Any = None,
+        allowed: Any = None,
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
@@ -131,6 +153,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         self.n_components = n_components
@@ -140,6 +163,10 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.beta = beta
         self.rho = rho
         self.gamma = gamma
+        self.seed_words = seed_words
+        self.seed_strength = seed_strength
+        self.fixed = fixed
+        self.allowed = allowed
         self.loadings = loadings
         self.blocks = blocks
         self.exposure = exposure
@@ -159,15 +186,21 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to counts: scipy sparse, array, frame, Counts, or lists of tokens. y is ignored."""
+    def fit(self, X: Any, y: Any = None, *, feature_names: Any = None) -> Self:
+        """Fit to counts: scipy sparse, array, frame, Counts, or lists of tokens. y is ignored.
+
+        feature_names: of an array or a sparse matrix, which has none itself, such as
+        `vectorizer.get_feature_names_out()`.
+        """
         counts = self._counts(X, reset=True)
-        typed = Recipe.from_options(**self._given())
-        if "model" not in self._fixed:
-            require_plain(self.model)
-        recipe = typed.resolve(counts)
+        if feature_names is not None:
+            if counts.features.names is not None:
+                raise InvalidParameter("feature_names= has no effect: X names its features itself")
+            counts = counts.with_features(list(feature_names))
+        recipe = self.recipe.resolve(counts)
         model, settings = recipe.model, recipe.settings
         earlier = getattr(self, "fit_", None) if self.warm_start else None
         algorithm = recipe.algorithm if earlier is None else earlier.algorithm
@@ -188,6 +221,7 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 callbacks=[*bars, *self.callbacks],
                 resume=earlier,
+                checkpoint=self.checkpoint,
             )
         self.n_iter_ = self.fit_.n_sweeps
         self._look_back(counts)
@@ -195,6 +229,14 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _look_back(self, counts: Counts) -> None:
         """What a cousin wants to know of the counts once they are fitted."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the parameters say, as options of a fit; an error where that cannot be."""
+        typed = Recipe.from_options(**self._given())
+        if "model" not in self._fixed:
+            require_plain(self.model)
+        return typed
 
     def _given(self) -> dict[str, Any]:
         """What the parameters say by the names of the table, and what a cousin fixes."""
@@ -236,6 +278,13 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self._counts(X), exposure=exposure, method=method, n_jobs=self.n_jobs
         )
 
+    def predict(self, X: Any, exposure: Any = None) -> npt.NDArray[Any]:
+        """The component with the most of each document, (I): the documents of one are a cluster
+        (C04 2, 6.1); `evaluate.clusters` compares them with labels. Of a tree it is a leaf."""
+        check_is_fitted(self)
+        scores = self.transform(X) if exposure is None else self.transform(X, exposure=exposure)
+        return largest(scores, self.fit_.model.scores.nodes if hasattr(self, "fit_") else None)
+
     def completion(self, X: Any, exposure: Any = None, seed: int = 0) -> HeldOut:
         """Document completion on held-out documents, with its standard error."""
         check_is_fitted(self, "fit_")
@@ -258,10 +307,18 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """exp(−score); lower is better."""
         return self.completion(X).perplexity
 
-    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
-        """The n features of largest loading in each component."""
+    def top_features(
+        self,
+        n: int = 10,
+        block: int | str | None = None,
+        *,
+        by: str = "probability",
+        weight: float | None = None,
+    ) -> TopFeatures:
+        """The first n features of each component, by "probability", "lift", "relevance" or "frex":
+        `Fit.top_features`."""
         check_is_fitted(self, "fit_")
-        return self.fit_.top_features(n, block)
+        return self.fit_.top_features(n, block, by=by, weight=weight)
 
     @property
     def components_(self) -> npt.NDArray[Any]:
@@ -273,44 +330,24 @@ class DCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """One row per sweep."""
         return self.fit_.history
 
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Names of the columns of `transform`: those of the components where they have some, else
+        the name of the class and a number, as scikit-learn has it."""
+        check_is_fitted(self, "fit_")
+        if self.fit_.component_names is None:
+            return np.asarray(super().get_feature_names_out(input_features))
+        return np.array(self.fit_.component_names, dtype=object)
+
     @property
     def _n_features_out(self) -> int:
         return self.fit_.n_components
 
     def _counts(self, X: Any, reset: bool = False) -> Counts:
-        if isinstance(X, Counts) or _is_token_lists(X):
-            counts = as_counts(X)
-            if reset:
-                self.n_features_in_ = counts.n_features
-                if counts.features.names is not None:
-                    self.feature_names_in_ = np.array(counts.features.names, dtype=object)
-            return counts if self.blocks is None or not reset else counts.with_blocks(self.blocks)
-        refuse_mistaken(X)
-        if is_frame(X):
-            check_unique(X)
-            check_columns(X)
-        # Other kinds of sparse tables become the first. NaN is found later, with its place.
-        how: Any = {"accept_sparse": ("csr", "csc", "coo", "bsr"), "accept_large_sparse": True}
-        table = validate_data(self, X, dtype="numeric", reset=reset, ensure_all_finite=False, **how)
-        names = getattr(self, "feature_names_in_", None)
+        # Names that were given to fit beside an array are those of later ones.
+        names = None if reset else self.fit_.features.names
         blocks = self.blocks if reset else self.fit_.features.block_ids
-        ids = getattr(X, "index", None)
-        ids = None if ids is None or not hasattr(ids, "inferred_type") else _named_index(ids)
-        try:
-            return Counts.from_matrix(
-                table,
-                feature_names=names,
-                doc_ids=ids,
-                blocks=blocks,
-                fractional=self.fractional,
-            )
-        except InvalidCounts as error:
-            if "found -" not in str(error):
-                raise
-            # The words that scikit-learn's contract asks for, with the cell beside them.
-            raise InvalidCounts(
-                f"Negative values in data passed to {type(self).__name__}: {error}"
-            ) from None
+        how: Any = {"blocks": blocks, "names": names, "fractional": self.fractional}
+        return counts_of(self, X, reset=reset, **how)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -344,6 +381,10 @@ class LDA(DCA):
         algorithm: str | Algorithm = "auto",
         alpha: Any = "auto",
         gamma: Any = 0.05,
+        seed_words: Any = None,
+        seed_strength: float | None = None,
+        fixed: Any = None,
+        allowed: Any = None,
         loadings: str | None = None,
         blocks: Any = None,
         fractional: bool = False,
@@ -362,6 +403,7 @@ class LDA(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
@@ -370,6 +412,10 @@ class LDA(DCA):
             algorithm=algorithm,
             alpha=alpha,
             gamma=gamma,
+            seed_words=seed_words,
+            seed_strength=seed_strength,
+            fixed=fixed,
+            allowed=allowed,
             loadings=loadings,
             blocks=blocks,
             fractional=fractional,
@@ -388,6 +434,7 @@ class LDA(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
 
@@ -413,6 +460,10 @@ class GaP(DCA):
         alpha: Any = "auto",
         beta: Any = "auto",
         gamma: Any = 0.05,
+        seed_words: Any = None,
+        seed_strength: float | None = None,
+        fixed: Any = None,
+        allowed: Any = None,
         loadings: str | None = None,
         blocks: Any = None,
         exposure: Any = None,
@@ -432,6 +483,7 @@ class GaP(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
@@ -441,6 +493,10 @@ class GaP(DCA):
             alpha=alpha,
             beta=beta,
             gamma=gamma,
+            seed_words=seed_words,
+            seed_strength=seed_strength,
+            fixed=fixed,
+            allowed=allowed,
             loadings=loadings,
             blocks=blocks,
             exposure=exposure,
@@ -460,22 +516,6 @@ class GaP(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
-
-
-def _is_token_lists(X: Any) -> bool:
-    return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and any(
-            isinstance(row, str)
-            or (isinstance(row, list | tuple) and row and isinstance(row[0], str))
-            for row in X[:10]
-        )
-    )
-
-
-def _named_index(index: Any) -> list[str] | None:
-    """Document ids from a pandas index, unless it only counts."""
-    return None if type(index).__name__ == "RangeIndex" else [str(label) for label in index]

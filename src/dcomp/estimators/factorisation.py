@@ -13,11 +13,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcomp import validation
 from dcomp.data import Counts, FeatureSpace
-from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
+from dcomp.errors import (
+    ConvergenceWarning,
+    InvalidCounts,
+    InvalidParameter,
+    UnsupportedCombination,
+    warn,
+)
 from dcomp.estimators.dca import DCA
 from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut
-from dcomp.inference.base import Climber
+from dcomp.inference.base import Climber, Info
 from dcomp.inference.least_squares import (
     Factors,
     factorise,
@@ -25,11 +31,14 @@ from dcomp.inference.least_squares import (
     signed_scores_given,
 )
 from dcomp.inference.losses import half_squares, kullback_leibler
-from dcomp.inference.run import Callback
+from dcomp.inference.run import LIMIT, Callback
+from dcomp.inference.stopping import recent_gain
 from dcomp.models import Observations
 from dcomp.models.arrays import component_count
 from dcomp.models.memory import require_memory
+from dcomp.recipe import Recipe
 from dcomp.result import TopFeatures, Trace
+from dcomp.result.checkpoints import CheckpointLike
 from dcomp.result.fitting import chain_seeds
 
 
@@ -52,7 +61,7 @@ class PLSA(DCA):
         when to stop; 0 for plain EM, which fits the training documents as well as it can.
     max_inner : updates of a document's scores per sweep.
     max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
-    n_tries, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
+    n_tries, n_chains, n_jobs, random_state, warm_start, callbacks, checkpoint, verbose : as in DCA.
 
     >>> model = PLSA(2, verbose=0).fit([[4, 3, 0], [0, 1, 6], [5, 2, 1]])
     >>> model.components_.sum(axis=1).round(5)
@@ -77,6 +86,7 @@ class PLSA(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
@@ -93,6 +103,7 @@ class PLSA(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.held_out = held_out
@@ -131,6 +142,18 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 _of_a_likelihood: Callable[[_Method], _Method] = available_if(_has_likelihood)
 
 
+def _warn_of_limit(max_iter: int, tol: float, history: Sequence[Info]) -> None:
+    """That the sweeps of least squares were not enough."""
+    warn(
+        f"least squares reached max_iter = {max_iter} before it came to rest within tol = {tol:g} "
+        "nats per document (the last {} sweeps gained {:.2g}); raise max_iter or tol".format(
+            *recent_gain(history)
+        ),
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
 class NMF(DCA):
     """Non-negative matrix factorisation: X ≈ L Θᵀ, nothing negative; B18 (2.9), BJ06 Lemma 2.
 
@@ -158,11 +181,14 @@ class NMF(DCA):
     exposure : of the Kullback-Leibler loss: None, "total", or an array (I,), all positive.
     fractional : whether counts need not be whole; the squared loss takes any numbers.
     max_iter, tol : sweeps at most; it ends when less than tol nats per document are left to gain.
+        Of the squared loss these are nats of the Gaussian likelihood with the residual's own
+        variance: with J features, the loss will fall by less than 2 tol / J of itself.
     n_tries : of the Kullback-Leibler loss, as in DCA.
     n_chains : runs from different starts; the best is kept.
     n_jobs : threads, of the Kullback-Leibler loss; None for all cores. The answer does not depend
         on it. The squared loss runs on NumPy's own.
-    random_state, callbacks, verbose : as in DCA.
+    random_state, callbacks, verbose : as in DCA. checkpoint : the same, of the Kullback-Leibler
+        loss.
     warm_start : go on from the previous fit of the same data.
 
     Attributes
@@ -205,6 +231,7 @@ class NMF(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
@@ -223,17 +250,23 @@ class NMF(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.loss = loss
         self.solver = solver
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Factorise a table, dense or sparse; counts, for the Kullback-Leibler loss."""
+    def fit(self, X: Any, y: Any = None, *, feature_names: Any = None) -> Self:
+        """Factorise a table, dense or sparse; counts, for the Kullback-Leibler loss, and then with
+        `feature_names` of an array."""
         solver = self._solver()
         if self._is_squared:
+            if feature_names is not None:
+                raise InvalidParameter(
+                    "feature_names= are of counts; give the loss 'squared' a frame"
+                )
             return self._fit_squared(X, solver)
-        return super().fit(X)
+        return super().fit(X, feature_names=feature_names)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> npt.NDArray[Any]:
         """Fit, then L (I, K) of the same documents, whose loss is `loss_`: `fit_.scores`, however
@@ -272,11 +305,24 @@ class NMF(DCA):
         """exp(−score); lower is better."""
         return super().perplexity(X)
 
-    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
-        """The n features of largest loading in each component."""
+    def top_features(
+        self,
+        n: int = 10,
+        block: int | str | None = None,
+        *,
+        by: str = "probability",
+        weight: float | None = None,
+    ) -> TopFeatures:
+        """The first n features of each component; with the loss "squared" by their loadings alone,
+        which are no probabilities."""
         if not self._is_squared:
-            return super().top_features(n, block)
+            return super().top_features(n, block, by=by, weight=weight)
         check_is_fitted(self, "_factors")
+        if by != "probability" or weight is not None:
+            raise UnsupportedCombination(
+                f"{by} is of probabilities, and least squares has none: leave out by=, or fit with "
+                "loss='kullback-leibler'"
+            )
         names = getattr(self, "feature_names_in_", None)
         features = FeatureSpace.build(self.n_features_in_, names)
         return TopFeatures.build(self.components_.T, features, n, block)
@@ -325,6 +371,15 @@ class NMF(DCA):
             )
         return solvers[0] if self.solver == "auto" else self.solver
 
+    @property
+    def recipe(self) -> Recipe:
+        """What the parameters say, as options of a fit; least squares is none."""
+        if self._is_squared:
+            raise UnsupportedCombination(
+                "the squared loss is no likelihood and has no Fit; use loss='kullback-leibler'"
+            )
+        return super().recipe
+
     def _given(self) -> dict[str, Any]:
         return super()._given() | {"solver": self._solver()}
 
@@ -342,6 +397,10 @@ class NMF(DCA):
             raise UnsupportedCombination(
                 f"n_tries= is for loss='kullback-leibler'; got {self.n_tries!r} for least squares, "
                 "of which n_chains= runs several from different starts"
+            )
+        if self.checkpoint is not None:
+            raise UnsupportedCombination(
+                "checkpoint= is for loss='kullback-leibler'; least squares keeps none"
             )
         table = self._table(X, reset=True)
         K = component_count(validation.whole_number("n_components", self.n_components, 1))
@@ -370,6 +429,8 @@ class NMF(DCA):
         self._factors = min(found, key=lambda factors: factors.loss)
         self._loss = half_squares(table, self._least_squares(table), self.components_)
         self.n_iter_ = len(self._factors.history)
+        if self._factors.reason == LIMIT and self.tol > 0:
+            _warn_of_limit(max_iter, self.tol, self._factors.history)
         return self
 
     def _table(self, X: Any, reset: bool = False) -> Any:

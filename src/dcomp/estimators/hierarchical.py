@@ -14,6 +14,7 @@ from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.inference.run import Callback
 from dcomp.models import Tree
+from dcomp.result.checkpoints import CheckpointLike
 
 
 class TreeDCA(DCA):
@@ -41,8 +42,8 @@ class TreeDCA(DCA):
         (n_chains) help as much, since only some find the best tree.
     fractional : as in DCA; of the algorithms "mean-field" takes such counts.
     gamma, loadings, blocks, max_iter, tol, burn_in, start, n_tries, n_draws, draws_of,
-    draw_budget, trace_words, n_chains, n_jobs, random_state, warm_start, callbacks, verbose : as
-        in DCA.
+    draw_budget, trace_words, n_chains, n_jobs, random_state, warm_start, callbacks, checkpoint,
+    verbose : as in DCA.
 
     Attributes
     ----------
@@ -70,6 +71,9 @@ class TreeDCA(DCA):
         a2: Any = None,
         b: Any = None,
         gamma: Any = 0.05,
+        seed_words: Any = None,
+        seed_strength: float | None = None,
+        fixed: Any = None,
         loadings: str | None = None,
         blocks: Any = None,
         fractional: bool = False,
@@ -88,12 +92,16 @@ class TreeDCA(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
             model="TM",
             algorithm=algorithm,
             gamma=gamma,
+            seed_words=seed_words,
+            seed_strength=seed_strength,
+            fixed=fixed,
             loadings=loadings,
             blocks=blocks,
             fractional=fractional,
@@ -112,6 +120,7 @@ class TreeDCA(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.branching = branching

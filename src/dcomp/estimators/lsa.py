@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcomp.data import Counts
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.validation import whole_number
 
 FloatTable = npt.NDArray[np.float64]
@@ -114,9 +114,9 @@ class LSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _table(self, X: Any, reset: bool) -> Any:
         table = X.to_scipy() if isinstance(X, Counts) else X
-        table = validate_data(
-            self, table, accept_sparse=("csr", "csc"), dtype=np.float64, reset=reset
-        )
+        how: Any = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
+        table = validate_data(self, table, reset=reset, ensure_all_finite=False, **how)
+        _require_finite(table)
         if isinstance(X, Counts) and reset and X.features.names is not None:
             self.feature_names_in_ = np.array(X.features.labels, dtype=object)
         return table
@@ -126,6 +126,26 @@ class LSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def _require_finite(table: Any) -> None:
+    """An error that says where a number is missing, and what may be done about it."""
+    is_sparse = hasattr(table, "tocoo")
+    values = table.data if is_sparse else np.asarray(table)
+    odd = ~np.isfinite(values)
+    if not odd.any():
+        return
+    if is_sparse:
+        places, at = table.tocoo(), int(np.flatnonzero(~np.isfinite(table.tocoo().data))[0])
+        i, j = int(places.row[at]), int(places.col[at])
+    else:
+        i, j = np.argwhere(odd)[0].tolist()
+    value = "NaN" if np.isnan(values).any() else "infinity"
+    raise InvalidCounts(
+        f"Input X contains {value}, first in row {i}, column {j}: LSA needs every number. Fill in "
+        "what is missing, or leave its row or column out; answers and votes with gaps are for "
+        "dcomp.DCA (dcomp.as_counts(frame, categories=True))"
+    )
 
 
 def _decompose(table: Any, mean: FloatTable, K: int) -> tuple[FloatTable, FloatTable, FloatTable]:

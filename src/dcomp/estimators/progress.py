@@ -45,7 +45,7 @@ class _Bar:
 
     def __init__(self, display: Progress, label: str, max_iter: int) -> None:
         self._display, self._label, self._max_iter = display, label, max_iter
-        self._line = display.add_task(label, total=max_iter, detail="")
+        self._line = display.add_task(label, total=max_iter, detail="starting")
 
     def __call__(self, info: Info) -> None:
         """After a sweep."""

@@ -16,6 +16,7 @@ from dcomp.inference.pairs import PairCounts
 from dcomp.inference.run import Callback
 from dcomp.inference.structure_search import as_moves
 from dcomp.models import Structure
+from dcomp.result.checkpoints import CheckpointLike
 
 
 class StructuredDCA(DCA):
@@ -43,16 +44,17 @@ class StructuredDCA(DCA):
         at most how many nodes (2K − 1), and by which score: "variational", or "paper" for B09 (6),
         which finds nothing (MODELS §5).
     psi : prior of Υ: a number, one per node or a table of leaves × nodes; for φ a number, a pair
-        (stop, go on), or a pair per node. "auto" is 1; for documents' own Υ learned (B09 5.6) from
-        a start of 5, or (5, 10), that makes them alike.
+        (stop, go on), or a pair per node. "auto" is learned (B09 5.6): one for all nodes where the
+        corpus shares Υ, from a start of 1; for documents' own Υ one for each, from 5, or (5, 10),
+        which makes them alike.
     alpha, beta, rho : priors of the leaves' scores as in DCA; "auto" is learned (B09 5.5).
     anneal : first sweeps with priors that begin stronger; unless given, four fifths of those before
-        a search, and of burn_in where documents have their own Υ; none for the other structures.
+        a search, and of burn_in where the structure is given.
     n_chains : 4: hierarchies are hard to identify (B09 §6), so that one chain says little. The one
         that predicts each word best from all others is kept; `stability()` says which edges the
         others have found too.
     algorithm, gamma, blocks, exposure, max_iter, tol, burn_in, start, n_draws, draws_of,
-    draw_budget, n_jobs, random_state, warm_start, callbacks, verbose : as in DCA.
+    draw_budget, n_jobs, random_state, warm_start, callbacks, checkpoint, verbose : as in DCA.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class StructuredDCA(DCA):
         random_state: Any = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        checkpoint: CheckpointLike = None,
         verbose: int = 1,
     ) -> None:
         super().__init__(
@@ -129,6 +132,7 @@ class StructuredDCA(DCA):
             random_state=random_state,
             warm_start=warm_start,
             callbacks=callbacks,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.structure = structure

@@ -15,6 +15,7 @@ from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import columns, padded, shortened
 
 MOST = 8  # groups that are told apart unless more are asked for
+_WIDTH = 80  # columns of a line; components that do not fit come below
 OTHERS, UNKNOWN = "others", "unknown"
 
 
@@ -48,13 +49,21 @@ class ByLabel:
     def __str__(self) -> str:
         named = [shortened(name, 24) for name in self.names]
         width = max([len("group"), *map(columns, named)])
-        K = self.mean.shape[1]
-        head = "".join(f"{f'#{k}':>7}" for k in range(K))
-        lines = [f"{'group':<{width}}  documents{head}"]
-        for name, size, row in zip(named, self.sizes, self.mean, strict=True):
-            cells = "".join(f"{100 * value:>5.0f} %" for value in row)
-            lines.append(f"{padded(name, width)}  {size:>9,}{cells}")
-        return "\n".join(lines)
+        heads = [f"{'group':<{width}}  documents"]
+        heads += [
+            f"{padded(n, width)}  {size:>9,}" for n, size in zip(named, self.sizes, strict=True)
+        ]
+        K, at_once = self.mean.shape[1], (_WIDTH - width - 11) // 7
+        return "\n\n".join(
+            "\n".join(map(str.__add__, heads, self._cells(range(first, min(first + at_once, K)))))
+            for first in range(0, K, at_once)
+        )
+
+    def _cells(self, components: range) -> list[str]:
+        """The columns of some components: their numbers, and a line of shares for each group."""
+        shares = self.mean[:, components.start : components.stop].tolist()
+        lines = ["".join(f"{100 * value:>5.0f} %" for value in row) for row in shares]
+        return ["".join(f"{f'#{k}':>7}" for k in components), *lines]
 
 
 def by_label(shares: npt.ArrayLike, labels: Sequence[Any] | npt.NDArray[Any]) -> ByLabel:
@@ -105,6 +114,17 @@ def _groups(column: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[np.intp]]:
     return names, np.array([number[text] for text in texts])
 
 
+def is_cut(column: npt.NDArray[Any]) -> bool:
+    """Whether these are numbers of so many values that groups are ranges of them.
+
+    >>> is_cut(np.arange(1990, 2020)), is_cut(np.array([1999, 2003, 1999]))
+    (True, False)
+    """
+    if column.dtype.kind not in "iuf":
+        return False
+    return np.unique(column[np.isfinite(column)]).size > MOST
+
+
 def _is_gap(value: Any) -> bool:
     return value is None or value != value
 
@@ -112,7 +132,7 @@ def _is_gap(value: Any) -> bool:
 def _of_numbers(values: FloatArray) -> list[str]:
     """Each number, or the quarter of all documents that it is in."""
     known = values[np.isfinite(values)]
-    if np.unique(known).size <= MOST:
+    if not is_cut(values):
         return [f"{value:g}" if np.isfinite(value) else UNKNOWN for value in values]
     cuts = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
     place = np.clip(np.searchsorted(cuts, values, side="right") - 1, 0, cuts.size - 2)

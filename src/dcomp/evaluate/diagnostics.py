@@ -18,10 +18,9 @@ from dcomp.data import as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.align import ChainAlignment, align_chains
 from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
-from dcomp.evaluate.plotting import axes_or_new
 from dcomp.executors import LocalExecutor
 from dcomp.inference.maximum_likelihood import FactorInfo
-from dcomp.inference.rhat import rhat_by_chance
+from dcomp.inference.rhat import SETTLED, rhat_by_chance
 from dcomp.inference.stopping import Remaining, Rule, recent_gain
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
@@ -32,7 +31,7 @@ from dcomp.result.tables import top_numbers
 
 CONVERGED, NOT_CONVERGED, CANNOT_TELL = "converged", "not converged", "cannot tell"
 MOVING = 0.01  # share of words that one more sweep may move of a fit at rest
-FAR = 1.1  # R-hat, from which on chains are in different places rather than slow
+FAR = 2 * SETTLED - 1  # R-hat, from which on chains are in different places rather than slow
 ROUNDING = 1e-6  # relative fall of an objective that sums in single precision can explain
 
 
@@ -124,18 +123,9 @@ class Diagnostics:
     def plot(self, name: str | None = None, axes: Any = None) -> Any:
         """The trace of a quantity by chain (the first unless named), or the objective that was
         climbed, on matplotlib axes."""
-        axes = axes_or_new(axes)
-        if self.objective is not None:
-            axes.plot(np.arange(1, len(self.objective) + 1), self.objective)
-            name = "objective"
-        else:
-            shown = self.quantities[0] if name is None else self.quantity(name)
-            name = shown.name
-            for chain in shown.trace:
-                axes.plot(chain, linewidth=0.7)
-        axes.set_xlabel("sweep or draw")
-        axes.set_ylabel(name)
-        return axes
+        from dcomp.plot import traces
+
+        return traces(self, name, ax=axes)
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}: {'; '.join(self.reasons)}", *self.remarks]
@@ -151,7 +141,7 @@ def diagnostics(
     fit: Fit,
     X: Any = None,
     *,
-    rhat_limit: float = 1.01,
+    rhat_limit: float = SETTLED,
     min_ess: float = 100,
     n_top: int = 10,
     n_jobs: int | None = None,
@@ -160,7 +150,7 @@ def diagnostics(
 
     rhat_limit: R-hat of every quantity at most (Vehtari et al. 2021). Of N draws per chain in C
     chains as much is let pass as independent draws exceed once in a thousand fits,
-    1 + χ²(0.999; 2C − 1) / ((2C − 1) N), which is above 1.01 for N under some 300.
+    1 + χ²(0.999; 2C − 1) / ((2C − 1) N), which is above 1.05 for N under some 60.
     min_ess: effective draws at least, per chain, of the traces over recorded sweeps. Verdicts rest
     on what no numbering changes; component_rhat is for reading, n_top the loadings it looks at.
     X: the counts that were fitted; they give mean field and map their residual. A fit that met its
@@ -336,7 +326,8 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
     falls = int((steps < -ROUNDING).sum())
     remarks = list(_remarks(fit))
     if falls:
-        remarks.append(f"the {what} fell in {falls} sweeps, by up to {-steps.min():.1g} of it")
+        times = f"{falls} sweep{'s' if falls > 1 else ''}"
+        remarks.append(f"the {what} fell in {times}, by up to {-steps.min():.1g} of it")
     if residual is not None:
         remarks.append(f"one more sweep moves {100 * residual:.2g} % of the words")
     if kkt is not None:
@@ -395,7 +386,7 @@ def _residual(fit: Fit, X: Any, n_jobs: int | None) -> float:
     counts, _ = as_counts(X, fractional=fit.provenance.fractional).aligned_to(fit.features)
     if counts.fingerprint() != fit.provenance.data_fingerprint:
         raise InvalidCounts("a residual is of the counts that were fitted; these are others")
-    observed = Observations(counts.cut_at(fit.state.firsts), fit.exposure)
+    observed = Observations(counts.cut_at(fit.state.firsts), fit.exposure, allowed=fit.allowed)
     state = fit.state.cut(observed.parts)
     after, _ = fit.algorithm.step(observed, state, LocalExecutor.from_jobs(n_jobs))
     moved = np.abs(after.n.astype(np.float64) - fit.state.n).sum() / 2

@@ -1,14 +1,15 @@
 """The evidence p(w) of a model: scores and loadings integrated out (BJ04 3.3, MODELS §9).
 
-"annealed" is annealed importance sampling over the assignment of words to components, which equals
-full enumeration where that can be had; "harmonic" is the paper's harmonic mean, kept to compare
-with. `dcomp.reference.evidence` has both in a few lines.
+"two-sided" anneals between a fit and the posterior, both ways, and has p(w) between two fences
+(`dcomp.evaluate.two_sided`). "annealed" is annealed importance sampling from the prior, a lower
+bound but for small corpora; "harmonic" is the paper's harmonic mean, kept to compare with.
+`dcomp.reference.two_sided` and `dcomp.reference.evidence` have all of them in a few lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,12 @@ from scipy.special import logsumexp
 from dcomp import _core, registry, validation
 from dcomp.data import Counts, as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter, UnsupportedCombination
+from dcomp.evaluate import two_sided
+from dcomp.evaluate.two_sided import LEVEL, lower_fence
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference import CollapsedGibbs
 from dcomp.inference.room import require_room, require_whole
+from dcomp.inference.run import uninterrupted
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.models.base import moment_scores
@@ -28,12 +32,15 @@ from dcomp.models.memory import require_bytes
 from dcomp.models.totals import log_totals
 from dcomp.recipe import Recipe
 from dcomp.recipe.recipe import require_plain
+from dcomp.result import Fit
 from dcomp.result.fitting import fit
 
-METHODS = ("annealed", "harmonic")
+METHODS = ("two-sided", "annealed", "harmonic")
 # Temperatures (s/S)^2: most of them low, where the components part.
 POWER = 2.0
+SWEEPS, CHAINS = 1000, 16  # of the methods that begin from the prior
 LEARNING_SWEEPS = 200  # of the fit that finds priors left at "auto"
+NORMAL = 1.96  # standard errors of half an interval of probability 0.95
 _STEP = 20_000_000  # tokens × components × chains between two chances for an interrupt
 
 
@@ -46,8 +53,12 @@ class Evidence:
     method: str
     effective_sample_size: float  # of the chains (annealed) or of the draws (harmonic)
     warnings: tuple[str, ...]
-    per_chain: FloatArray  # (chains): the log of each chain's own estimate
+    per_chain: FloatArray  # (chains): the log of each chain's own estimate; forward of two-sided
     model: Model  # with the hyper-parameters that the evidence is of
+    is_sound: bool = False  # whether it may be compared; else it is a bound, or worse
+    lower: float | None = None  # log p(w) is above with probability 0.975, None where not known
+    upper: float | None = None  # and below with the same
+    backward: FloatArray | None = None  # (chains): two-sided, the way back
 
     @property
     def bits(self) -> float:
@@ -57,8 +68,16 @@ class Evidence:
     def __str__(self) -> str:
         what = "chains" if self.method == "annealed" else "draws"
         text = (
-            f"log evidence {self.log_evidence:.2f} ± {self.standard_error:.2f} ({self.method}, "
-            f"effective number of {what} {self.effective_sample_size:.1f})"
+            (
+                f"log evidence {self.log_evidence:,.2f}, between {self.lower:,.2f} and "
+                f"{self.upper:,.2f} with probability {LEVEL} ({self.method}, {len(self.per_chain)} "
+                "runs each way)"
+            )
+            if self.upper is not None
+            else (
+                f"log evidence {self.log_evidence:.2f} ± {self.standard_error:.2f} ({self.method}, "
+                f"effective number of {what} {self.effective_sample_size:.1f})"
+            )
         )
         return "\n".join([text, *(f"warning: {sentence}" for sentence in self.warnings)])
 
@@ -74,9 +93,10 @@ def evidence(
     gamma: Any = 0.5,
     blocks: Any = None,
     exposure: Any = None,
-    method: str = "annealed",
-    n_sweeps: int = 1000,
-    n_chains: int = 16,
+    method: str = "two-sided",
+    n_sweeps: int | None = None,
+    n_chains: int | None = None,
+    n_starts: int = 3,
     random_state: Any = 0,
     n_jobs: int | None = None,
     executor: Executor | None = None,
@@ -92,11 +112,19 @@ def evidence(
     whole all the same, because all are alike (BJ04 3.3 divides by K! and so gives the evidence of
     one numbering).
 
-    method "annealed": `n_chains` independent chains go from draws of the prior to the posterior in
-    `n_sweeps` collapsed Gibbs sweeps at rising temperatures; the mean of their weights is an
-    unbiased estimate of p(w). Its log is too low on average, little where the effective
-    number of chains is high, and without limit where it is low: then there is a warning, and
-    the value can be used as a lower bound only.
+    method "two-sided": the best of `n_starts` annealed collapsed Gibbs chains gives a reference.
+    `n_chains` runs (2, and up to 16 where that is quick) go from it to the posterior in `n_sweeps`
+    sweeps (400, or from 100 on as a short run before them has it), stay there for a while, and go
+    back. The way there is too low on average and the way back too high: `lower` and `upper` hold
+    log p(w) between them with probability 0.95, and `log_evidence` is Bennett's estimate from both.
+    The fences come closer as `n_sweeps` grows.
+    What is measured is the mode that the best chain has reached: if the posterior has a better one
+    that no chain has found, `lower` is still right, and `upper` need not be.
+    method "annealed": `n_chains` independent chains (16) go from draws of the prior to the
+    posterior in `n_sweeps` collapsed Gibbs sweeps (1000) at rising temperatures; the mean of their
+    weights is an unbiased estimate of p(w). Its log is too low on average, little where the
+    effective number of chains is high, and without limit where it is low: then there is a warning,
+    and the value can be used as a lower bound only.
     method "harmonic": N / Σ 1/p(w | z_n) over the second half of each chain, with the collapsed
     likelihood p(w | z). It needs draws that the posterior hardly ever gives, stays too high
     without them, and always carries a warning.
@@ -108,24 +136,30 @@ def evidence(
     a comparison of K then counts them as known.
 
     >>> X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
-    >>> one, two = (evidence(X, K, alpha=0.5, gamma=0.5, n_sweeps=200) for K in (1, 2))
-    >>> two.log_evidence > one.log_evidence + 5, one.standard_error < 1e-6
-    (True, True)
+    >>> one, two = (evidence(X, K, alpha=0.5, gamma=0.5) for K in (1, 2))
+    >>> two.lower > one.upper, two.is_sound, round(one.upper - one.lower, 6)
+    (True, True, 0.02)
     """
     if isinstance(model, str) and registry.named_model(model).settings:
         raise UnsupportedCombination(f"{model} has no priors, and so no evidence")
     if method not in METHODS:
-        raise InvalidParameter(f"method must be 'annealed' or 'harmonic'; got {method!r}")
-    n_sweeps = validation.whole_number("n_sweeps", n_sweeps, 2)
-    n_chains = validation.whole_number("n_chains", n_chains, 1)
+        raise InvalidParameter(
+            f"method must be 'two-sided', 'annealed' or 'harmonic'; got {method!r}"
+        )
     counts = as_counts(X) if blocks is None else as_counts(X).with_blocks(blocks)
     if counts.n_tokens == 0:
         raise InvalidCounts("evidence needs documents with tokens; these have none")
+    budget = Budget.checked(n_sweeps, n_chains, n_starts)
     require_plain(model)
     priors = {"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma}
     recipe = Recipe.from_options(model=model, n_components=n_components, **priors, **options)
     chosen = recipe.resolve(counts).model
     chosen.scores.capabilities.require("evidence", chosen.key)
+    if method != "two-sided" and chosen.scores.capabilities.tokens != "linear":
+        raise UnsupportedCombination(
+            f"model {chosen.key}: method {method!r} has no sampler that anneals a hierarchy's "
+            "scores; method='two-sided' has one"
+        )
     if not chosen.scores.capabilities.proper:
         raise InvalidParameter("evidence needs a prior of the scores; beta must be positive, got 0")
     if exposure is not None and not chosen.has_exposure:
@@ -139,19 +173,40 @@ def evidence(
     observed = Observations.build(counts, exposure)
     require_whole(counts, "evidence", "completion takes fractional counts")
     require_room(observed, "evidence", instead="completion takes counts of any size")
-    _require_memory(counts, chosen.n_components, n_chains, workers.n_threads)
+    require_memory(counts, chosen.n_components, budget, workers.n_threads, method)
+    if method == "two-sided":
+        return _two_sided(chosen, observed, exposure, budget, seed, workers)
     chosen, notes = _learned(chosen, counts, exposure, seed, workers)
-    chains = Chains(chosen, observed, n_chains, seed, workers)
+    chains = Chains(chosen, observed, budget.n_runs or CHAINS, seed, workers)
     estimate = _annealed if method == "annealed" else _harmonic
-    return estimate(chains, n_sweeps, notes)
+    return estimate(chains, budget.n_sweeps or SWEEPS, notes)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a two-sided estimate may take; None: as many as are needed."""
+
+    n_sweeps: int | None
+    n_runs: int | None
+    n_starts: int = 3
+
+    @classmethod
+    def checked(cls, n_sweeps: Any, n_chains: Any, n_starts: Any) -> Budget:
+        """Of numbers that a user gave, for any method."""
+        whole = validation.whole_number
+        return cls(
+            None if n_sweeps is None else whole("n_sweeps", n_sweeps, 2),
+            None if n_chains is None else whole("n_chains", n_chains, 1),
+            whole("n_starts", n_starts, 1),
+        )
 
 
 def _learned(
     model: Model, counts: Counts, exposure: Any, seed: int, executor: Executor
 ) -> tuple[Model, tuple[str, ...]]:
     """The model with numbers for all hyper-parameters, and a sentence where they were learned."""
-    names = model.scores.learned + (("gamma",) if model.loadings.learned else ())
-    if not names:
+    notes = learned_note(model)
+    if not notes:
         return model, ()
     fitted = fit(
         counts.cut_at((0,)),  # as the chains have it, so that no cut changes the evidence
@@ -163,18 +218,86 @@ def _learned(
         seed=seed,
         warn=False,  # its sweeps are not the caller's to raise
     )
-    note = (
+    return uninterrupted(fitted).model, notes
+
+
+def learned_note(model: Model) -> tuple[str, ...]:
+    """A sentence where priors are learned first."""
+    names = model.scores.learned + (("gamma",) if model.loadings.learned else ())
+    if not names:
+        return ()
+    return (
         f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} learned from the same counts; "
-        "the evidence takes them as known, which favours models that learn more of them"
+        "the evidence takes them as known, which favours models that learn more of them",
     )
-    return fitted.model, (note,)
 
 
-def _require_memory(counts: Counts, K: int, n_chains: int, n_threads: int) -> None:
-    """Chains that run side by side have counts of their own, and every chain an assignment."""
-    tables = min(n_chains, n_threads) * (counts.n_docs + counts.n_features) * K
+def _two_sided(
+    model: Model,
+    observed: Observations,
+    exposure: Any,
+    budget: Budget,
+    seed: int,
+    workers: Executor,
+) -> Evidence:
+    """Fences from runs in both directions between a fit and the posterior."""
+    fitted = fit(
+        observed.counts.cut_at((0,)),
+        model,
+        two_sided.REFERENCE,
+        exposure=exposure,
+        max_iter=two_sided.FIT_SWEEPS,
+        n_chains=budget.n_starts,
+        executor=workers,
+        seed=seed,
+        warn=False,  # its sweeps are not the caller's to raise
+    )
+    return at_fit(uninterrupted(fitted), observed, budget, seed, workers, learned_note(model))
+
+
+def at_fit(
+    fitted: Fit,
+    observed: Observations,
+    budget: Budget,
+    seed: int,
+    workers: Executor,
+    notes: tuple[str, ...] = (),
+) -> Evidence:
+    """The evidence by runs between this fit of all that was observed and the posterior."""
+    path = two_sided.Path.from_fit(fitted, observed, seed)
+    n_sweeps = budget.n_sweeps or two_sided.sweeps_needed(path)
+    n_runs = budget.n_runs or two_sided.usual_runs(observed.counts.n_tokens, n_sweeps)
+    found = two_sided.runs(path, n_runs, n_sweeps, workers)
+    forward, backward, trends, errors = np.array([astuple(one) for one in found]).T
+    forward, backward = forward + path.log_reference, backward + path.log_reference
+    lower, upper = two_sided.lower_fence(forward), -two_sided.lower_fence(-backward)
+    doubts = tuple(two_sided.doubts(trends, errors, lower, upper))
+    lower, upper = min(lower, upper), max(lower, upper)
+    return Evidence(
+        two_sided.between(forward, backward),
+        (upper - lower) / (2 * NORMAL),
+        "two-sided",
+        effective_size(forward),
+        notes + doubts,
+        forward,
+        fitted.model,
+        not doubts,
+        lower,
+        upper,
+        backward,
+    )
+
+
+def require_memory(counts: Counts, K: int, budget: Budget, n_threads: int, method: str) -> None:
+    """Chains that run side by side have counts of their own, and every chain an assignment; those
+    of two fences have two rows of powers beside the counts, and share the logs of a reference."""
+    is_two_sided = method == "two-sided"
+    most = two_sided.usual_runs(counts.n_tokens, two_sided.FEWEST) if is_two_sided else CHAINS
+    n_chains = budget.n_runs or most
+    table, at_once = (counts.n_docs + counts.n_features) * K, min(n_chains, n_threads)
+    needed = (12 * at_once + 8 if is_two_sided else 4 * at_once) * table
     what = f"the evidence of {counts.n_docs:,} documents, {counts.n_features:,} features and "
-    require_bytes(4 * tables + 2 * n_chains * counts.n_tokens, f"{what}{K:,} components")
+    require_bytes(needed + 2 * n_chains * counts.n_tokens, f"{what}{K:,} components")
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,13 +381,22 @@ def _annealed(chains: Chains, n_sweeps: int, notes: tuple[str, ...]) -> Evidence
     n = len(log_weight)
     value = float(logsumexp(log_weight)) - np.log(n)
     size = effective_size(log_weight)
-    if size < max(n / 4, 2):
+    is_sound = size >= max(n / 4, 2)
+    if not is_sound:
         notes += (
             f"the effective number of chains is {size:.1f} of {n}: the value is a lower bound "
             "rather than an estimate, and its error is not known; raise n_sweeps",
         )
     return Evidence(
-        float(value), log_mean_error(log_weight), "annealed", size, notes, log_weight, chains.model
+        float(value),
+        log_mean_error(log_weight),
+        "annealed",
+        size,
+        notes,
+        log_weight,
+        chains.model,
+        is_sound,
+        lower_fence(log_weight),
     )
 
 
@@ -280,7 +412,7 @@ def _harmonic(chains: Chains, n_sweeps: int, notes: tuple[str, ...]) -> Evidence
     notes += (
         "a harmonic mean hangs on draws of low likelihood that the posterior hardly ever gives: it "
         f"is too high unless there are many (effective number of draws {size:.1f} of "
-        f"{inverse.size}), and its standard error does not show it; use method='annealed'",
+        f"{inverse.size}), and its standard error does not show it; use method='two-sided'",
     )
     return Evidence(
         float(value),

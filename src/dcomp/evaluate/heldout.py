@@ -11,7 +11,7 @@ is conditional on the number of words, so that DM and GP can be compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,13 @@ from dcomp.inference.mean_field import Weights
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray
 from dcomp.predict import Predictor
+from dcomp.printable import shortened
 from dcomp.result import Fit
 from dcomp.result.of_estimator import as_fit
+
+TRIM = 0.05  # of the documents at each end, in `HeldOut.trimmed`
+TELLING = 0.5  # standard errors that one document has to move a score by, to be named
+_FEW = 20  # documents: of fewer each decides
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class HeldOut:
     n_docs: int  # with something to predict
     per_document: FloatArray  # (I): summed over the document's predicted tokens
     tokens: FloatArray  # (I)
+    names: tuple[str, ...] | None = field(default=None, kw_only=True)  # (I): of the documents
 
     @property
     def perplexity(self) -> float:
@@ -51,14 +57,85 @@ class HeldOut:
         """Standard error of the perplexity, by the delta method."""
         return self.perplexity * self.standard_error
 
-    def __str__(self) -> str:
-        digits = 3 if self.perplexity < 10 else 1  # of votes it is below 2
-        return (
-            f"held-out perplexity {self.perplexity:.{digits}f} ± "
-            f"{self.perplexity_error:.{digits}f} "
-            f"(log-likelihood {self.log_likelihood:.4f} ± {self.standard_error:.4f} per token, "
-            f"{amount(self.n_tokens)} tokens of {self.n_docs:,} documents)"
+    @property
+    def without_each(self) -> FloatArray:
+        """(I): log_likelihood were a document left out; as it is where it has nothing to predict,
+        or where it is the only one."""
+        rest = self.tokens.sum() - self.tokens
+        left = (self.per_document.sum() - self.per_document) / np.maximum(rest, 1e-300)
+        return np.where((self.tokens > 0) & (rest > 0), left, self.log_likelihood)
+
+    @property
+    def trimmed(self) -> float:
+        """A robust companion: the mean over documents of their own score per token, without the
+        5 % lowest and the 5 % highest. Documents count alike, and no single one decides it."""
+        own = np.sort(self.per_document[self.tokens > 0] / self.tokens[self.tokens > 0])
+        cut = int(TRIM * len(own))
+        return float(own[cut : len(own) - cut].mean())
+
+    def deciding(self, n: int = 3) -> tuple[Deciding, ...]:
+        """The n documents that move the score most, the first the most.
+
+        >>> per_document, tokens = np.array([-20.0, -22.0, -90.0]), np.full(3, 10.0)
+        >>> print(*over_documents(per_document, tokens).deciding(1))
+        without document 2 the perplexity is 8.166 and not 81.45
+        """
+        moved = np.abs(self.without_each - self.log_likelihood)
+        order = np.argsort(-moved, kind="stable")[:n].tolist()
+        return tuple(
+            Deciding(
+                i,
+                self.names[i] if self.names else f"document {i}",
+                float(np.exp(-self.without_each[i])),
+                self.perplexity,
+            )
+            for i in order
         )
+
+    def __str__(self) -> str:
+        score = f"held-out perplexity {_digits(self.perplexity, self.perplexity_error)} "
+        said = (
+            f"{score}(log-likelihood {self.log_likelihood:.4f} ± {self.standard_error:.4f} per "
+            f"token, {amount(self.n_tokens)} tokens of {self.n_docs:,} documents)"
+        )
+        return said + self._who_decides()
+
+    def _who_decides(self) -> str:
+        """A line on a document that moves the score by much, where there is one."""
+        if self.n_docs < _FEW:
+            return ""
+        first = self.deciding(1)[0]
+        if abs(np.log(first.without / self.perplexity)) <= TELLING * self.standard_error:
+            return ""
+        robust = _number(float(np.exp(-self.trimmed)))
+        return f"\n{first}; each document counting alike, 5 % of each end cut off, {robust}"
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """A document, and the perplexity with and without it."""
+
+    number: int
+    name: str
+    without: float
+    perplexity: float
+
+    def __str__(self) -> str:
+        name, both = shortened(self.name, 40), (self.without, self.perplexity)
+        return "without {} the perplexity is {} and not {}".format(name, *map(_number, both))
+
+
+def _number(perplexity: float) -> str:
+    """With digits enough to tell it from another: of votes it is below 2."""
+    return f"{perplexity:.4f}" if perplexity < 2 else f"{perplexity:,.4g}"
+
+
+def _digits(value: float, error: float) -> str:
+    """A number with its error, to two digits of the latter where the number is small."""
+    digits = 1 if value >= 10 else 3
+    if value < 10 and 0 < error < 0.0095:
+        digits = 2 + int(np.ceil(-np.log10(error))) - 1
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
 def completion(
@@ -92,7 +169,8 @@ def completion(
     if n_tokens == 0:
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
     per_document, tokens = (np.concatenate(x) for x in zip(*workers.gather(found), strict=True))
-    return over_documents(per_document, tokens.astype(np.float64))
+    names = None if observed.counts.doc_ids is None else tuple(observed.counts.doc_ids)
+    return over_documents(per_document, tokens.astype(np.float64), names)
 
 
 def warn_of_training(fit: Fit, X: Any, observed: Observations) -> None:
@@ -190,7 +268,9 @@ def mean_loadings(fit: Fit, n_threads: int) -> Weights:
     return fit.weights(treatment, n_threads)
 
 
-def over_documents(per_document: FloatArray, tokens: FloatArray) -> HeldOut:
+def over_documents(
+    per_document: FloatArray, tokens: FloatArray, names: tuple[str, ...] | None = None
+) -> HeldOut:
     """The ratio Σ log p / Σ tokens, and its standard error over documents."""
     total = tokens.sum()
     mean = per_document.sum() / total
@@ -199,4 +279,4 @@ def over_documents(per_document: FloatArray, tokens: FloatArray) -> HeldOut:
     correction = used / (used - 1) if used > 1 else 1.0
     error = float(np.sqrt(correction * (residual**2).sum()) / total) if used > 1 else float("nan")
     n_tokens: Any = int(total) if total == np.floor(total) else float(total)
-    return HeldOut(float(mean), error, n_tokens, used, per_document, tokens)
+    return HeldOut(float(mean), error, n_tokens, used, per_document, tokens, names=names)

@@ -6,7 +6,6 @@ their shares of the words. BJ04 prints the sum over children alone; MODELS asks 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts
-from dcomp.errors import MissingDependency, UnsupportedCombination
+from dcomp.errors import UnsupportedCombination
 from dcomp.models import Tree
 from dcomp.models.arrays import FloatArray
 from dcomp.printable import printable, printable_json
@@ -138,16 +137,9 @@ class Hierarchy:
         """The tree as a picture, the root at the centre: each node a ring segment as wide as its
         words, with as many of its own n first features as have room (`pip install "dcomp[plot]"`).
         """
-        if axis is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise MissingDependency(
-                    'pictures need matplotlib: pip install "dcomp[plot]"'
-                ) from None
-            axis = pyplot.subplots(subplot_kw={"projection": "polar"}, figsize=(10, 10))[1]
-        _draw_rings(self, axis, n)
-        return axis
+        from dcomp.plot import tree
+
+        return tree(self, n, ax=axis)
 
 
 def place_nodes(fit: Fit) -> tuple[Tree, npt.NDArray[np.int64]]:
@@ -293,39 +285,3 @@ def _judge(tree: Tree, together: FloatArray) -> tuple[list[float | None], list[b
             for child in below:
                 fits[child] = bool(together[rivals, child].max() <= together[node, child])
     return coherence, fits
-
-
-def _draw_rings(hierarchy: Hierarchy, axis: Any, n: int, size: float = 6) -> None:
-    """Segments level by level, and in each as many of the n words as it has room for."""
-    tree, start = hierarchy.tree, {0: 0.0}
-    rings = float(tree.level.max()) + 1
-    inches = axis.figure.get_size_inches().min() * axis.get_position().height / 2 / rings
-    line = 1.2 * size / 72 / inches  # height of a line, in units of the radius
-    for k in tree.order:
-        node, angle = hierarchy.nodes[k], start[k]
-        width, bottom = 2 * math.pi * node.subtree, float(node.level)
-        axis.bar(
-            angle, 0.96, width=width, bottom=bottom, align="edge", edgecolor="white", linewidth=0.5,
-            color=f"C{(_branch(tree, k) - 1) % 10}" if k else "0.85",
-            alpha=0.85 / (1 + 0.25 * node.level),
-        )  # fmt: skip
-        middle, radius = angle + width / 2, bottom + 0.48 if k else 0.0
-        room = n if k == 0 else min(n, int(width * radius / line))
-        turn = math.degrees(middle) if k else 0.0  # along the radius, and never upside down
-        turn = turn + 180 if 90 < turn % 360 < 270 else turn
-        axis.text(
-            middle, radius, "\n".join(node.own[:room]), rotation=turn, ha="center", va="center",
-            fontsize=size, linespacing=1.0,
-        )  # fmt: skip
-        for child in tree.children[k]:
-            start[child] = angle
-            angle += 2 * math.pi * hierarchy.nodes[child].subtree
-    axis.set_ylim(0, rings)
-    axis.set_axis_off()
-
-
-def _branch(tree: Tree, node: int) -> int:
-    """The root's child above a node, or the node itself."""
-    while tree.parents[node] > 0:
-        node = tree.parents[node]
-    return node

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from dcomp.errors import InvalidCounts, InvalidParameter
-from dcomp.evaluate.plotting import axes_or_new
 from dcomp.inference.base import FloatingArray
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import printable
@@ -96,23 +95,9 @@ class Independence:
 
     def plot(self, axes: Any = None) -> Any:
         """The box plots (BJ04 figure 1) on matplotlib axes, new ones unless given."""
-        axes = axes_or_new(axes)
-        boxes = [
-            {
-                "label": box.label,
-                "med": box.median,
-                "q1": box.lower_quartile,
-                "q3": box.upper_quartile,
-                "whislo": box.lower_whisker,
-                "whishi": box.upper_whisker,
-                "fliers": box.outside,
-            }
-            for box in self.boxes
-        ]
-        axes.bxp(boxes)
-        axes.axhline(0.0, linewidth=0.5, color="grey")
-        axes.set_ylabel("correlation between components")
-        return axes
+        from dcomp.plot import correlation_boxes
+
+        return correlation_boxes(self, ax=axes)
 
     def __str__(self) -> str:
         return "\n".join(str(box) for box in self.boxes)

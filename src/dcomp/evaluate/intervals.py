@@ -25,7 +25,8 @@ from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Draw, Gibbs, Keep, run
 from dcomp.inference.mean_field import Weights
 from dcomp.inference.rest import fold_in
-from dcomp.inference.run import COMPLETE, Run
+from dcomp.inference.rhat import SETTLED
+from dcomp.inference.run import COMPLETE, Run, uninterrupted
 from dcomp.inference.sampled_scores import sample_scores
 from dcomp.inference.sampler_start import MeanFieldStart
 from dcomp.inference.state import Local
@@ -36,7 +37,6 @@ from dcomp.result import Fit
 from dcomp.result.fitting import chain_seeds
 from dcomp.result.of_estimator import as_fit
 
-SETTLED = 1.05  # R-hat up to which chains are said to agree
 LIGHT = 50  # words per cell of the table, from which single tokens are too many to draw
 SHOWN = 12  # rows of a table on the screen
 _AT_ONCE = 1 << 22  # numbers of a block in memory
@@ -163,14 +163,16 @@ def intervals(
     if not 0 < level < 1:
         raise InvalidParameter(f"level must lie between 0 and 1; got {level}")
     observed = fit.observe(X, exposure)
+    if fit.allowed is not None and fit.is_of(observed.counts):
+        observed = replace(observed, allowed=fit.allowed)
     labels = None if groups is None else _labels(groups, observed.counts.n_docs)
     workers = LocalExecutor.from_jobs(n_jobs)
     if fit.kept is not None:
         draws = [fit.kept.of_chain(c) for c in range(fit.kept.n_chains)]
     else:
-        how = _Chains(n_chains, n_draws, burn_in, thin, seed)
+        how = Chains(n_chains, n_draws, burn_in, thin, seed)
         draws = how.run(fit, _train(fit, observed, train, exposure), workers)
-    matched = _aligned(fit, draws)
+    matched = aligned_chains(fit, draws)
     traces = _scores(fit, observed, draws, matched, seed, workers)
     if shares:
         traces /= np.maximum(traces.sum(axis=3, keepdims=True), 1e-30)
@@ -188,7 +190,7 @@ def intervals(
 
 
 @dataclass(frozen=True)
-class _Chains:
+class Chains:
     """Chains that begin at a fit."""
 
     n_chains: int
@@ -240,7 +242,7 @@ class _Chains:
             resume=Run(state, (), COMPLETE),
             warn=False,
         )
-        return tuple(outcome.state.draws)
+        return tuple(uninterrupted(outcome).state.draws)
 
 
 def _train(fit: Fit, observed: Observations, train: Any, exposure: Any) -> Observations:
@@ -264,7 +266,7 @@ def _at_fit(fit: Fit, observed: Observations, workers: LocalExecutor) -> MeanFie
     return MeanFieldStart(fit.model, [Local(read_only(c[a:b])) for a, b in pieces], weights)
 
 
-def _aligned(fit: Fit, draws: Sequence[Sequence[Draw]]) -> list[Alignment]:
+def aligned_chains(fit: Fit, draws: Sequence[Sequence[Draw]]) -> list[Alignment]:
     """Each chain's components matched to those of the fit, by the mean of its loadings."""
     if any(draw.Theta is None for draw in draws[0]):
         raise InvalidParameter(

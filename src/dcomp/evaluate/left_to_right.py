@@ -52,10 +52,9 @@ class LeftToRight(HeldOut):
         return self.per_document + self.log_totals
 
     def __str__(self) -> str:
-        return (
-            f"{super().__str__()}, Monte Carlo error {self.monte_carlo_error:.4f}, "
-            f"bias about {self.bias:.4f}"
-        )
+        first, *rest = super().__str__().splitlines()
+        own = f", Monte Carlo error {self.monte_carlo_error:.4f}, bias about {self.bias:.4f}"
+        return "\n".join([first + own, *rest])
 
 
 def left_to_right(
@@ -111,7 +110,8 @@ def left_to_right(
     error = float(np.sqrt(((runs[0] - runs[1]) ** 2).sum())) / 2 / total
     # The bias halves as particles double, so what the second run added is what is missing.
     bias = float((runs.mean(axis=0) - totals - per_document).sum()) / total
-    score = over_documents(per_document, tokens)
+    names = None if observed.counts.doc_ids is None else tuple(observed.counts.doc_ids)
+    score = over_documents(per_document, tokens, names)
     return LeftToRight(**vars(score), monte_carlo_error=error, bias=bias, log_totals=totals)
 
 
@@ -159,10 +159,10 @@ def estimates(
     Theta (J, padded K) times exp(log_scale) are the loadings. moves: Gibbs steps of a particle per
     token, at most; where a document is longer, they fall on earlier positions at random.
     """
-    prior = moment_scores(model).native(observed.native_exposure)
+    prior = observed.native(moment_scores(model))
     nothing = np.zeros((observed.counts.n_docs, model.n_components))
     constant = model.log_constant(observed, combinatoric=False)
-    constant = constant + moment_scores(model).log_moment(nothing, observed.total_exposure)
+    constant = constant + observed.ask(moment_scores(model), "log_moment", nothing)
     out = np.empty((runs, observed.counts.n_docs))
     for run in range(runs):
         _core.left_to_right(

@@ -8,14 +8,16 @@ from typing import Any
 from dcomp.errors import MissingDependency
 
 
-def axes_or_new(axes: Any = None) -> Any:
-    """The axes given, or those of a new figure of pyplot's."""
-    if axes is not None:
-        return axes
+def axes_or_new(axes: Any = None, size: tuple[float, float] | None = None) -> Any:
+    """The axes given, or those of a new figure of pyplot's, so many inches wide and high."""
+    return pyplot().subplots(figsize=size, layout="constrained")[1] if axes is None else axes
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or what to do without it."""
     try:
-        pyplot = importlib.import_module("matplotlib.pyplot")
+        return importlib.import_module("matplotlib.pyplot")
     except ImportError:
         raise MissingDependency(
             'a plot needs matplotlib, which is not installed: pip install "dcomp[plot]"'
         ) from None
-    return pyplot.subplots()[1]

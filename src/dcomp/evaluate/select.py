@@ -1,20 +1,22 @@
 """How many components: several chains for each K, one table, and a recommendation in words.
 
-The documents are cut into as many parts as there are chains. Chain c of a K is fitted to all parts
-but part c, from a start of its own, and scored by document completion on part c; so every document
-is scored once for each K, by a fit that has not seen it. Scores of two K are compared document by
-document, which takes out what makes some documents harder than others. The standard error of such a
-difference is the larger of that over documents and that over chains: chains that get stuck (MODELS
-§9) are part of the doubt.
+What is hidden: of documents words, of features in many blocks (votes, genotypes) whole blocks of a
+document. Chain c of a K is fitted to what is not in part c, from starts of its own and from the
+chains of neighbouring K with components split and joined (`ladder`), and scored on part c. Scores
+of two K are compared document by document, which takes out what makes some documents harder than
+others. The standard error of such a difference is the larger of that over documents and that over
+chains: chains that get stuck (MODELS §9) are part of the doubt.
 
-Recommended is the smallest K that is not worse than the best by more than one standard error. Other
-K that are not either are named, because the held-out score cannot tell them apart.
+Where the evidence of all K is known it decides: recommended is the smallest K whose interval
+reaches that of the highest. Else held-out words do: the smallest K that is not worse than the best
+by more than one standard error. Both are shown. `verification/how_many.py` counts how often
+"clearly" is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -23,133 +25,23 @@ import numpy as np
 
 from dcomp import validation
 from dcomp.data import Counts, as_counts
-from dcomp.errors import DataWarning, InvalidParameter, MissingDependency, warn
+from dcomp.errors import DataWarning, InvalidParameter, warn
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
-from dcomp.evaluate.evidence import Evidence, evidence
-from dcomp.evaluate.plotting import axes_or_new
-from dcomp.evaluate.select_chains import ChainScore, Plan, run_chain
+from dcomp.evaluate.ladder import Rung
+from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
+from dcomp.evaluate.select_evidence import evidences
+from dcomp.evaluate.selection import Candidate, Selection
 from dcomp.executors import Executor, resolve_executor
+from dcomp.inference.run import uninterrupted
 from dcomp.models.arrays import FloatArray
-from dcomp.recipe import table
+from dcomp.result import fit
 from dcomp.result.tables import top_numbers
 
-# Tokens × components × sweeps × chains that the evidence of one K may take, and of its chains.
-EVIDENCE_BUDGET, EVIDENCE_CHAINS = 2e8, 8
-_FEWEST_SWEEPS, _MOST_SWEEPS = 100, 1000
+__all__ = ["Candidate", "Selection", "select_components"]
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """What is known of one K. NaN where something could not be had."""
-
-    n_components: int
-    log_likelihood: float  # held-out, per token
-    standard_error: float  # of it, over documents
-    behind: float  # the best K's log_likelihood less this one's
-    behind_error: float  # the standard error of that difference; 0 for the best itself
-    evidence: float  # log p(w), annealed
-    evidence_error: float
-    evidence_is_sound: bool  # whether it may be compared; else it is a lower bound
-    coherence: float  # mean over components and chains
-    exclusivity: float
-    stability: float  # agreement of aligned components between chains, 1 for equal ones
-    converged: float  # share of chains whose stopping rule was met; NaN for samplers
-
-    @property
-    def perplexity(self) -> float:
-        """exp(−log_likelihood)."""
-        return float(np.exp(-self.log_likelihood))
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A recommendation for K, and what it rests on."""
-
-    candidates: tuple[Candidate, ...]  # by K
-    recommended: int
-    indistinct: tuple[int, ...]  # K within one standard error of the best, the recommended first
-    measure: str  # of coherence
-    notes: tuple[str, ...]
-
-    @property
-    def best(self) -> Candidate:
-        """The K of the highest held-out score."""
-        return min(self.candidates, key=lambda candidate: candidate.behind)
-
-    @property
-    def table(self) -> Any:
-        """One row per K, a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependency(
-                "the table is a DataFrame and needs pandas, which is not installed: "
-                'pip install "dcomp[frames]" (`candidates` has the same numbers)'
-            ) from None
-        rows = [
-            asdict(candidate) | {"perplexity": candidate.perplexity}
-            for candidate in self.candidates
-        ]
-        return pd.DataFrame(rows).set_index("n_components")
-
-    @property
-    def summary(self) -> str:
-        """The recommendation in words, and how sure it is."""
-        return " ".join([*_verdict(self), *_second_opinions(self), *self.notes])
-
-    def plot(self, axes: Any = None) -> Any:
-        """Up to four panels over K: held-out score and evidence with error bars, coherence and
-        exclusivity, stability; what is not known of any K has none. `axes` may be your own, as
-        many as that or more; they are returned."""
-        K = [candidate.n_components for candidate in self.candidates]
-        panels = self._panels()
-        axes = _new_axes(len(panels)) if axes is None else np.ravel(axes)
-        if len(axes) < len(panels):
-            raise InvalidParameter(f"axes must be at least {len(panels)}; got {len(axes)}")
-        for spare in axes[len(panels) :]:
-            spare.set_axis_off()
-        for axis, (title, names, error) in zip(axes, panels, strict=False):
-            for name in names:
-                values = [getattr(candidate, name) for candidate in self.candidates]
-                bars = error and [getattr(candidate, error) for candidate in self.candidates]
-                axis.errorbar(K, values, yerr=bars, marker="o", capsize=3, label=name)
-            axis.axvline(self.recommended, color="grey", linestyle=":")
-            axis.set(title=title, xlabel="components", xticks=K)
-            if len(names) > 1:
-                axis.legend()
-        return axes
-
-    def _panels(self) -> list[tuple[str, tuple[str, ...], str | None]]:
-        """Title, what is drawn, and its error, of every panel that has something to show."""
-        panels: list[tuple[str, tuple[str, ...], str | None]] = [
-            ("held-out log-likelihood per token", ("log_likelihood",), "behind_error"),
-            ("log evidence", ("evidence",), "evidence_error"),
-            (f"coherence ({self.measure}), exclusivity", ("coherence", "exclusivity"), None),
-            ("stability across chains", ("stability",), None),
-        ]
-        return [
-            panel
-            for panel in panels
-            if any(np.isfinite(getattr(c, name)) for c in self.candidates for name in panel[1])
-        ]
-
-    def __str__(self) -> str:
-        # 78 columns: a terminal's lines of 80 are not folded.
-        head = f"{'K':>4}{'per token':>11}{'behind':>18}{'evidence':>20}"
-        lines = [head + f"{self.measure:>8}{'exclusive':>10}{'stable':>7}"]
-        for c in self.candidates:
-            sign = "" if c.evidence_is_sound else "≥ "
-            shown = (
-                "–" if np.isnan(c.evidence) else f"{sign}{c.evidence:,.0f} ± {c.evidence_error:.0f}"
-            )
-            stable = "–" if np.isnan(c.stability) else f"{c.stability:.2f}"
-            lines.append(
-                f"{c.n_components:>4}{c.log_likelihood:>11.4f}"
-                f"{f'{c.behind:.4f} ± {c.behind_error:.4f}':>18}{shown:>20}"
-                f"{c.coherence:>8.3f}{c.exclusivity:>10.3f}{stable:>7}"
-            )
-        return "\n".join([*lines, "", self.summary])
+CLEAR = float(np.log(20))  # nats beyond all doubt that is known of, for "clearly"
+CLEAR_ERRORS = 3.0  # standard errors of a held-out score, where it decides
 
 
 def select_components(
@@ -165,10 +57,11 @@ def select_components(
     blocks: Any = None,
     exposure: Any = None,
     n_chains: int = 5,
-    n_starts: int = 4,
+    n_starts: int = 2,
     max_iter: int | None = None,
     tol: float = 0.05,
     with_evidence: bool | str = "auto",
+    prune: int | None = None,
     measure: str = "npmi",
     n_top: int = 10,
     keep: str | Path | None = None,
@@ -181,12 +74,17 @@ def select_components(
     """Choose the number of components among `ks`.
 
     n_chains: chains of each K, and parts into which the documents are cut.
-    n_starts: runs of each chain, of which the one that ended highest is kept.
-    with_evidence: whether to estimate log p(w) of each K by annealing; "auto" where the corpus is
-    small enough to do so in seconds, and with fewer sweeps where it is not very small.
+    n_starts: runs of each chain, of which the one that ended highest is kept; then each is tried
+    from the chains of the next smaller and the next larger K, with components split or joined.
+    with_evidence: whether to estimate log p(w) of each K between two fences (`evidence`); "auto"
+    where the corpus is small enough to do so in seconds, with fewer sweeps where it is not very
+    small. Where all K have it, it decides.
+    prune: begin with so many components, too, and delete those that the words lose nothing by,
+    until none is left to delete: a way to K from above (BJ06 VII.E), to compare with the others.
     measure, n_top: of coherence, of the n_top heaviest features.
-    keep: a folder for what each chain leaves; chains that are there already are not run again, so
-    that a selection that was stopped goes on.
+    keep: a folder for what each chain leaves, and the evidence of each K; what is there already is
+    not run again, and a chain that was under way goes on from its last checkpoint (ten minutes ago
+    at most, where writing is quick), so that a selection that was stopped or killed goes on.
     n_jobs: chains at a time; None for all cores. The answer does not depend on it, nor on an
     `executor` in its place.
     on_progress: called with the number of chains done, and of all.
@@ -223,13 +121,16 @@ def select_components(
         raise InvalidParameter(
             f"with_evidence must be True, False or 'auto'; got {with_evidence!r}"
         )
+    if prune is not None:
+        validation.whole_number("prune", prune, 2)
     workers = resolve_executor(n_jobs, executor)
     found = {
         K: _OfOneK.build(scores, counts, measure, n_top)
         for K, scores in _all_chains(plan, numbers, workers, on_progress).items()
     }
-    evidences, notes = _evidences(plan, numbers, with_evidence, workers)
-    return _conclude(found, evidences, plan, measure, notes)
+    known, notes = evidences(plan, numbers, with_evidence, workers)
+    left = () if prune is None else _from_above(plan, prune, workers)
+    return _conclude(found, known, plan, measure, notes, left)
 
 
 def _checked(ks: Sequence[int]) -> list[int]:
@@ -246,26 +147,55 @@ def _all_chains(
     on_progress: Callable[[int, int], None] | None,
 ) -> dict[int, list[ChainScore]]:
     """The chains of each K. Chains share nothing: each is a part of the work, on a thread of its
-    own."""
+    own; and so are those that see the same documents, which then help each other."""
     work = [(K, chain) for K in numbers for chain in range(plan.n_chains)]
-    done = 0
+    climbs = len(numbers) > 1 and plan.ladder(plan.counts, plan.exposure, plan.seed).is_there
+    done, total = 0, len(work) + plan.n_chains * climbs
 
     def on_part() -> None:
         nonlocal done
         done += 1
         if on_progress is not None:
-            on_progress(done, len(work))
+            on_progress(done, total)
 
     workers = executor.side_by_side()
+    left: Any
     left, _ = workers.map_reduce(_run_chain, work, [None] * len(work), plan, on_part)
-    scores = workers.gather(left)
-    return {K: scores[k * plan.n_chains : (k + 1) * plan.n_chains] for k, K in enumerate(numbers)}
+    scores = dict(zip(work, workers.gather(left), strict=True))
+    if climbs:
+        together = [
+            (chain, {K: scores[K, chain] for K in numbers}) for chain in range(plan.n_chains)
+        ]
+        left, _ = workers.map_reduce(_climb, together, [None] * len(together), plan, on_part)
+        for chain, best in enumerate(workers.gather(left)):
+            scores |= {(K, chain): score for K, score in best.items()}
+    return {K: [scores[K, chain] for chain in range(plan.n_chains)] for K in numbers}
 
 
 def _run_chain(
     which: tuple[int, int], local: None, plan: Plan, n_threads: int
 ) -> tuple[ChainScore, None]:
     return run_chain(plan, *which), None
+
+
+def _climb(
+    which: tuple[int, Mapping[int, ChainScore]], local: None, plan: Plan, n_threads: int
+) -> tuple[dict[int, ChainScore], None]:
+    return run_ladder(plan, *which), None
+
+
+def _from_above(plan: Plan, most: int, executor: Executor) -> tuple[int, ...]:
+    """The numbers of components from many down to where none is weak, by all documents."""
+    ladder = plan.ladder(plan.counts, plan.exposure, plan.seed)
+    if not ladder.is_there:
+        raise InvalidParameter(
+            f"prune needs a fit that can go on with fewer components; model {plan.model} by "
+            f"{ladder.algorithm.name} cannot: leave prune out"
+        )
+    how: Any = {"max_iter": plan.max_iter, "tol": plan.tol, "n_chains": plan.n_starts}
+    how |= {"executor": executor, "seed": plan.seed, "warn": False, "exposure": plan.exposure}
+    first = fit(plan.counts, ladder.model_of(most), ladder.algorithm, **how)
+    return tuple(ladder.pruned(Rung.from_fit(uninterrupted(first)), executor))
 
 
 @dataclass(frozen=True)
@@ -278,13 +208,14 @@ class _OfOneK:
     exclusivity: float
     stability: float
     converged: float
+    by_chain: FloatArray | None = None  # (C, 2): score and tokens of each chain
 
     @classmethod
     def build(cls, scores: list[ChainScore], counts: Counts, measure: str, n_top: int) -> _OfOneK:
         per_document, tokens = np.zeros(counts.n_docs), np.zeros(counts.n_docs)
         for score in scores:
-            per_document[score.documents] = score.per_document
-            tokens[score.documents] = score.tokens
+            per_document[score.documents] += score.per_document
+            tokens[score.documents] += score.tokens
         features, n_top = counts.features, min(n_top, counts.n_features)
         coherent, exclusive = [], []
         for score in scores:
@@ -303,71 +234,46 @@ class _OfOneK:
             float(np.mean(exclusive)),
             _stability(scores, counts) if K > 1 else float("nan"),
             float(np.mean([score.converged for score in scores])),
+            np.array([(score.per_document.sum(), score.tokens.sum()) for score in scores]),
         )
 
 
 def _stability(scores: list[ChainScore], counts: Counts) -> float:
-    """The mean agreement of two chains' components, once matched."""
-    Thetas = [score.Theta.astype(np.float64) for score in scores]
+    """The mean agreement of two chains' components, once matched. Empty ones all look like the
+    prior, and would agree: of each two chains those that have words are compared, and one that has
+    no partner agrees with nobody."""
     return float(
-        np.mean(
-            [
-                Alignment.from_similarity(similarity(a, b, counts.features.blocks)).agreement
-                for a, b in combinations(Thetas, 2)
-            ]
-        )
+        np.mean([_agreement(a, b, counts.features.blocks) for a, b in combinations(scores, 2)])
     )
 
 
-def _evidences(
-    plan: Plan, numbers: Sequence[int], wanted: bool | str, executor: Executor
-) -> tuple[dict[int, Evidence], tuple[str, ...]]:
-    """The annealed evidence of each K, where it is wanted and can be had; else why not."""
-    if wanted is False:
-        return {}, ()
-    smallest = plan.recipe(numbers[0]).resolve(plan.counts).model
-    if not smallest.scores.capabilities.evidence:
-        return {}, (f"Model {plan.model} has no evidence by annealing.",)
-    if not plan.has_priors:
-        return {}, ("Without priors there is no evidence.",)
-    if plan.counts.is_fractional and wanted is not True:
-        return {}, ("Fractional counts have no evidence by annealing.",)
-    tokens = plan.counts.n_tokens
-    sweeps = {K: int(EVIDENCE_BUDGET / (tokens * K * EVIDENCE_CHAINS)) for K in numbers}
-    if wanted is True:
-        sweeps = dict.fromkeys(numbers, _MOST_SWEEPS)
-    elif min(sweeps.values()) < _FEWEST_SWEEPS:
-        return {}, ("The corpus is too large for a quick estimate of the evidence.",)
-    options = table()
-    priors = {k: v for k, v in plan.priors.items() if options[k].kind == "prior"}
-    found = {
-        K: evidence(
-            plan.counts,
-            K,
-            model=plan.model,
-            exposure=plan.exposure,
-            **priors,
-            n_sweeps=min(sweeps[K], _MOST_SWEEPS),
-            n_chains=EVIDENCE_CHAINS,
-            random_state=plan.seed,
-            executor=executor,
-        )
-        for K in numbers
-    }
-    return found, ()
+def _agreement(one: ChainScore, other: ChainScore, blocks: Any) -> float:
+    first, second = (x.Theta[:, x.in_use].astype(np.float64) for x in (one, other))
+    few, many = sorted((first.shape[1], second.shape[1]))
+    if few == 0:
+        return 0.0
+    if first.shape[1] > second.shape[1]:
+        first, second = second, first
+    if many == 1:
+        return 1.0
+    agreement = Alignment.from_similarity(similarity(first, second, blocks)).agreement
+    return float(agreement * few / many)
 
 
 def _conclude(
     found: dict[int, _OfOneK],
-    evidences: dict[int, Evidence],
+    known: dict[int, KnownEvidence],
     plan: Plan,
     measure: str,
     notes: tuple[str, ...],
+    pruned: tuple[int, ...],
 ) -> Selection:
     best = max(found, key=lambda K: found[K].per_document.sum())
+    nan = float("nan")
+    nothing = KnownEvidence(nan, nan, 0.0, nan, nan)
     candidates = []
     for K, one in found.items():
-        estimate = evidences.get(K)
+        estimate = known.get(K, nothing)
         behind, error = _difference(found[best], one, plan.parts)
         candidates.append(
             Candidate(
@@ -375,22 +281,64 @@ def _conclude(
                 *_ratio(one.per_document, one.tokens),
                 behind,
                 error,
-                float("nan") if estimate is None else estimate.log_evidence,
-                float("nan") if estimate is None else estimate.standard_error,
-                estimate is not None and not _is_bound(estimate),
+                estimate.log_evidence,
+                estimate.standard_error,
+                bool(estimate.is_sound),
                 one.coherence,
                 one.exclusivity,
                 one.stability,
                 one.converged,
+                estimate.lower,
+                estimate.upper,
+                estimate.spread,
             )
         )
-    near = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
-    return Selection(tuple(candidates), near[0], near, measure, notes)
+    near, clear, by = decided(candidates)
+    return Selection(tuple(candidates), near[0], near, measure, notes, by, clear, pruned)
 
 
-def _is_bound(estimate: Evidence) -> bool:
-    """Whether too few chains carry the estimate: then it is a lower bound only."""
-    return estimate.effective_sample_size < 0.25 * len(estimate.per_chain)
+def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str]:
+    """The K that cannot be told from the best, whether that is clear, and what decided it.
+
+    Clear is what no doubt that is known of reaches. Of fewer components: the interval, how far
+    their starts differ, and 20 to 1. More components hold these and some empty ones, and learned
+    priors make those cost nothing: they must not gain 20 to 1. Held-out words must not speak for
+    others. Where chains of a K have not settled, its evidence speaks neither for nor against it: it
+    is not recommended by it, and with twice its interval it is a doubt of others. An end of what
+    was tried is never clear.
+    """
+    by_words = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
+    sound = [c for c in candidates if c.evidence_is_sound]
+    if not sound or not all(np.isfinite(c.evidence_lower) for c in candidates):
+        rest = [c for c in candidates if c.n_components != by_words[0]]
+        far = all(c.behind >= CLEAR_ERRORS * c.behind_error > 0 for c in rest)
+        clear = len(by_words) == 1 and far and _is_between(by_words[0], candidates)
+        return by_words, clear, "held-out"
+    top = max(sound, key=lambda c: c.evidence)
+    near = tuple(c.n_components for c in sound if c is top or _reach(c) >= top.evidence_lower)
+    chosen = next(c for c in candidates if c.n_components == near[0])
+    fewer = [c for c in candidates if c.n_components < near[0]]
+    more = [c for c in candidates if c.n_components > near[0]]
+    far = all(_reach(c) + _spread(c) + CLEAR < chosen.evidence_lower for c in fewer)
+    gain_nothing = all(_reach(c) < chosen.evidence_upper + CLEAR for c in more)
+    agrees = any(K in by_words for K in near) and _is_between(near[0], candidates)
+    return near, far and gain_nothing and agrees, "evidence"
+
+
+def _is_between(K: int, candidates: Sequence[Candidate]) -> bool:
+    """Whether fewer and more were tried, so that K is no end of what was."""
+    return (K == 1 or candidates[0].n_components < K) and candidates[-1].n_components > K
+
+
+def _spread(c: Candidate) -> float:
+    return max(float(np.nan_to_num(c.evidence_spread)), 0.0)
+
+
+def _reach(c: Candidate) -> float:
+    """Up to where the evidence of a K may be."""
+    if c.evidence_is_sound:
+        return c.evidence_upper
+    return 2 * c.evidence_upper - c.evidence_lower
 
 
 def _ratio(per_document: FloatArray, tokens: FloatArray) -> tuple[float, float]:
@@ -409,64 +357,7 @@ def _difference(best: _OfOneK, one: _OfOneK, parts: list[Any]) -> tuple[float, f
     gap = best.per_document - one.per_document
     mean, over_documents = _ratio(gap, best.tokens)
     by_chain = np.array([gap[part].sum() / max(best.tokens[part].sum(), 1.0) for part in parts])
+    if best.by_chain is not None and one.by_chain is not None:
+        by_chain = (best.by_chain - one.by_chain)[:, 0] / np.maximum(best.by_chain[:, 1], 1.0)
     over_chains = float(by_chain.std(ddof=1) / np.sqrt(len(parts)))
     return mean, max(over_documents, over_chains)
-
-
-def _verdict(selection: Selection) -> Iterator[str]:
-    best, chosen, near = selection.best, selection.recommended, selection.indistinct
-    ks = [candidate.n_components for candidate in selection.candidates]
-    yield f"Recommended: {chosen} component{'s' * (chosen > 1)}."
-    if len(ks) == 1:
-        yield "It is the only number that was tried."
-        return
-    if len(near) == 1:
-        rest = [c for c in selection.candidates if c.n_components != chosen]
-        closest = min(rest, key=lambda c: c.behind / max(c.behind_error, 1e-300))
-        size = closest.behind / max(closest.behind_error, 1e-300)
-        sure = "clearly" if size >= 2 else "but not by much"
-        yield (
-            f"Its held-out score is the best, {sure}: {closest.n_components} comes nearest, "
-            f"{closest.behind:.4f} ± {closest.behind_error:.4f} per token behind."
-        )
-    else:
-        names = ", ".join(map(str, near[:-1])) + f" and {near[-1]}"
-        yield (
-            f"The data cannot tell between {names}: the held-out score is highest at "
-            f"{best.n_components}, and the others are within one standard error of it; {chosen} is "
-            "the smallest of them."
-        )
-    if ks[-1] in near:
-        yield f"{ks[-1]} is the largest number that was tried: more may be as good, or better."
-
-
-def _second_opinions(selection: Selection) -> Iterator[str]:
-    known = [c for c in selection.candidates if not np.isnan(c.evidence)]
-    if known:
-        top = max(known, key=lambda c: c.evidence)
-        if all(c.evidence_is_sound for c in known):
-            agrees = "too" if top.n_components == selection.recommended else "instead"
-            yield f"The evidence is highest at {top.n_components}{', ' + agrees}."
-        else:
-            yield (
-                f"The evidence is highest at {top.n_components}, but the annealing was too short "
-                "for this corpus: those numbers are lower bounds, and decide nothing."
-            )
-    stability = {c.n_components: c.stability for c in selection.candidates}[selection.recommended]
-    if not np.isnan(stability) and stability < 0.5:
-        yield (
-            f"Chains of {selection.recommended} components agree little (stability "
-            f"{stability:.2f}): read its components with care."
-        )
-
-
-def _new_axes(n: int) -> Any:
-    """Axes for up to four panels: two rows for four, else one."""
-    axes_or_new_figure = axes_or_new()  # says what to install where matplotlib is missing
-    figure = axes_or_new_figure.figure
-    axes_or_new_figure.remove()
-    rows, columns = (2, 2) if n == 4 else (1, n)
-    figure.set_size_inches(5 * columns, 3.5 * rows)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    figure.set_layout_engine("constrained")
-    return axes

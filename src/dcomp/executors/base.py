@@ -61,12 +61,12 @@ class Executor(Protocol):
         ...
 
 
-def pairwise_sum(stats: Iterable[Stats]) -> Stats:
+def pairwise_sum(stats: Iterable[Stats], put: Callable[[Stats], Stats] | None = None) -> Stats:
     """The sum by one tree over the numbers of the parts, whatever the order they are ready in: the
     same parts give the same bits everywhere. None where a task has nothing to say.
 
     The sums of runs of 1, 2, 4, … parts wait for their neighbours, so that of many parts only a few
-    sums are held at a time.
+    sums are held at a time; `put` says where, if not as they are.
 
     >>> pairwise_sum(["a", "b", "c", "d", "e"])
     'abcde'
@@ -77,7 +77,7 @@ def pairwise_sum(stats: Iterable[Stats]) -> Stats:
         while waiting and waiting[-1][0] == size and total is not None:
             total = waiting.pop()[1] + total
             size *= 2
-        waiting.append((size, total))
+        waiting.append((size, total if put is None or total is None else put(total)))
     _, total = waiting.pop()
     while waiting and total is not None:
         total = waiting.pop()[1] + total

@@ -15,12 +15,14 @@ from dcomp.inference.maximum_likelihood import MaximumLikelihood
 from dcomp.inference.mean_field import MeanField
 from dcomp.inference.run import Run, run
 from dcomp.inference.state import Draw, Global, Local, State
+from dcomp.inference.stochastic_mean_field import StochasticMeanField
 from dcomp.inference.stopping import Remaining, Rule
 from dcomp.inference.structure_search import StructureSearch
 from dcomp.inference.tempered_em import TemperedEM
 
 ALGORITHMS: dict[str, Any] = {  # name -> class of options
     MeanField.name: MeanField,
+    StochasticMeanField.name: StochasticMeanField,
     MapEM.name: MapEM,
     TemperedEM.name: TemperedEM,
     MaximumLikelihood.name: MaximumLikelihood,
@@ -51,6 +53,7 @@ __all__ = [
     "Rule",
     "Run",
     "State",
+    "StochasticMeanField",
     "StructureSearch",
     "SufficientStats",
     "TemperedEM",

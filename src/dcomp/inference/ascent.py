@@ -156,6 +156,9 @@ class _Climb:
         if path.phase == 2 and info.objective < path.objective - self._noise(path.objective):
             return self._taken_back(state, after, path, info)
         path = path.swept_to(info.objective)
+        if self._is_told(state, path):
+            after, _ = self._all(tasks.let_go, after)
+            return _with(after, path.anew(stage=DONE, gain=0.0, shares=info.shares or 0.0)), info
         stage = self._after_climb(path)
         if stage != CLIMB:
             after, _ = self._all(tasks.let_go, after)
@@ -167,6 +170,14 @@ class _Climb:
             return further(before, after, path), info
         after, _ = self._all(tasks.keep_start, after)
         return _with(after, replace(path, n=before.n, phase=1)), info
+
+    def _is_told(self, state: State, path: Path) -> bool:
+        """Whether nothing was to be found but sums, and these are there: every document has the one
+        component that it may use, and the second sweep has seen the loadings of the first."""
+        allowed = self.observed.allowed
+        if self.rule.tol == 0 or path.swept < 2 or allowed is None:
+            return False
+        return not allowed.has_choice and not state.model.has_exposure
 
     def _by_pairs(self, n_components: int, path: Path) -> bool:
         """Whether the next step is a quasi-Newton one: near the end, where a table is not mostly

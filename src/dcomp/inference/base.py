@@ -18,6 +18,7 @@ from dcomp.executors import Executor
 from dcomp.inference.keep import Keep
 from dcomp.inference.state import Carried, State
 from dcomp.models import Model, Observations
+from dcomp.models.allowed import Users
 from dcomp.models.arrays import FloatArray
 from dcomp.models.options import Occasion, Option, whole_number
 
@@ -36,6 +37,7 @@ class SufficientStats:
     n_updates: int  # of single documents
     shares: float  # the largest change of a document's share
     seen: Any = None  # what the score prior learns from at modes: `modes_seen`
+    users: Users | None = None  # which components so many may use, where they may not use all
 
     def __add__(self, other: SufficientStats) -> SufficientStats:
         return SufficientStats(
@@ -47,6 +49,7 @@ class SufficientStats:
             self.n_updates + other.n_updates,
             max(self.shares, other.shares),
             None if self.seen is None else self.seen + other.seen,
+            None if self.users is None or other.users is None else self.users + other.users,
         )
 
 
@@ -112,14 +115,21 @@ class Algorithm(Protocol):
     # "likelihood", which has no priors.
     estimates: ClassVar[str]
     has_schedule: ClassVar[bool]  # knows by itself when it is over, by `is_done`
+    runs_its_course: ClassVar[bool]  # makes the sweeps that were asked for, whatever it gains
     is_plain: ClassVar[bool]  # whether its sweeps are the plain steps of a fixed point: `ascent`
     assigns_tokens: ClassVar[bool]  # gives every token a component of its own
+    divides_words: ClassVar[bool]  # c is what documents have, divided; else what they would have
     must_carry: ClassVar[bool]  # whether every state has something of the carried type
     usual_sweeps: ClassVar[int]  # at most, where nothing was said
     options: ClassVar[tuple[Option, ...]]  # what users may say of it
 
     def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
         """Itself with the options that were typed, all of them its own."""
+        ...
+
+    def apart(self, model: Model, observed: Observations) -> Self:
+        """Itself as chains after the first run it: begun far from that one, where chains would
+        begin alike otherwise, so that their spread is evidence."""
         ...
 
     @property
@@ -209,8 +219,10 @@ class Strategy:
     mode: ClassVar[str] = "expect"
     estimates: ClassVar[str] = "posterior"
     has_schedule: ClassVar[bool] = False
+    runs_its_course: ClassVar[bool] = False
     is_plain: ClassVar[bool] = False
     assigns_tokens: ClassVar[bool] = False
+    divides_words: ClassVar[bool] = True
     must_carry: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = ()
     name: ClassVar[str]
@@ -218,6 +230,10 @@ class Strategy:
     def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
         """Itself with the options that were typed, and with what the model wishes."""
         return self._changed(given, self.adding(occasion))
+
+    def apart(self, model: Model, observed: Observations) -> Self:
+        """Itself: seeds are apart."""
+        return self
 
     def adding(
         self, occasion: Occasion, burn_in: int | None = None, n_draws: int = 0
@@ -297,6 +313,7 @@ class Sampler(Strategy):
     """An algorithm that draws, and whose record is in single precision."""
 
     samples: ClassVar[bool] = True
+    runs_its_course: ClassVar[bool] = True
     usual_sweeps: ClassVar[int] = 200
     burn_in: int
     keep: Keep

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from dcomp import _core
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
+from dcomp.inference import gibbs
 from dcomp.inference.base import Info, Sampler, Schedule
 from dcomp.inference.draws import draw_loadings, hyper_parameters
 from dcomp.inference.gibbs import check_schedule
@@ -33,7 +34,15 @@ from dcomp.inference.growth import (
 from dcomp.inference.keep import Keep
 from dcomp.inference.options import OF_SAMPLERS
 from dcomp.inference.room import require_room
-from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
+from dcomp.inference.sampler_start import (
+    HEAT,
+    MeanFieldStart,
+    begins_by_mean_field,
+    begun_apart,
+    check_start,
+    heated,
+    is_known,
+)
 from dcomp.inference.sampling import add_loadings, empty_loadings
 from dcomp.inference.state import (
     Carried,
@@ -70,6 +79,9 @@ SMALL = 100_000  # tokens
 # cut a feature's tokens into shorter runs.
 PARTS = ((10_000_000, 8), (100_000_000, 16))
 MOST_PARTS = 32
+# Sweeps from one to the next that begins by drawing whole documents, where scores can be exactly 0:
+# single tokens do not empty a component that has thousands of them.
+ANEW_EVERY = 5
 MANY = 512  # by measurement: components from which a sweep follows the documents' own components
 
 
@@ -81,8 +93,10 @@ class CollapsedGibbs(Sampler):
     exact: True for the sequential sampler at any size, None for small corpora only.
     sparse: whether a token looks at all components or follows lists of those that its document and
     its feature use; None chooses by their number. Both draw from the same distribution.
-    start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
-    priors that begin stronger, for a chain that settles slowly and better.
+    start: "random"; "mean-field" for a chain that begins near a mode, "seeded" for one near a mode
+    of its own seed; "auto": where documents are long and the table is dense the former, in chains
+    after the first the latter; else random. anneal: first sweeps with priors that begin stronger,
+    for a chain that settles slowly and better.
     keep: which recorded sweeps leave draws of scores, loadings or assignments behind.
     grow: when and how far a tree of components grows, or when a structure is searched for.
     trace_words: None, or which log p(w | V, Θ) a row of the history has: Θ at its "mean" given n,
@@ -96,7 +110,7 @@ class CollapsedGibbs(Sampler):
     learn_every: int = 5
     exact: bool | None = None
     sparse: bool | None = None
-    start: str = "random"
+    start: str = "auto"
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
     grow: Growth | StructureSearch | None = None
@@ -106,6 +120,7 @@ class CollapsedGibbs(Sampler):
     objective_name: ClassVar[str] = "log joint"
     options: ClassVar[tuple[Option, ...]] = OF_SAMPLERS
     assigns_tokens: ClassVar[bool] = True
+    heat: ClassVar[float] = HEAT
 
     def __post_init__(self) -> None:
         check_schedule(self.burn_in, self.learn_every)
@@ -158,6 +173,13 @@ class CollapsedGibbs(Sampler):
     def is_sparse(self, model: Model, observed: Observations) -> bool:
         """Whether sweeps follow lists of components. Exposures that differ give every document
         score weights of its own, which leaves nothing for lists to share; so does a tree."""
+        if model.loadings.is_own or observed.allowed is not None:
+            if self.sparse:
+                raise UnsupportedCombination(
+                    "sparse=True needs one prior of loadings for all components, and documents "
+                    "that may use all of them: leave sparse at None"
+                )
+            return False
         shares = not model.has_exposure or observed.has_one_exposure
         if self.sparse and not shares:
             raise UnsupportedCombination(
@@ -184,6 +206,10 @@ class CollapsedGibbs(Sampler):
         parts = 1 if self._in_sequence(n_tokens) else parts_of(n_tokens)
         return token_family(model)(model, part, Grid(parts, walk.sparse, walk.feature_totals))
 
+    def apart(self, model: Model, observed: Observations) -> Self:
+        """Near a mode of its own seed, where the first chain is near that of the spectrum."""
+        return begun_apart(self, model, observed)
+
     def init(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
@@ -201,9 +227,11 @@ class CollapsedGibbs(Sampler):
                 "each part is swept with the counts that the others had a sweep ago"
             )
         begin = None
-        if self.start == "mean-field":
+        if begins_by_mean_field(self.start, self.anneal, model, observed):
             flat = token_family(model).flat_model(model)
-            begin = MeanFieldStart.fitted(flat, observed, seed, executor)
+            begin = MeanFieldStart.fitted(self.start, flat, observed, seed, executor)
+        elif is_known(model, observed):
+            begin = MeanFieldStart.known(model, observed)
         return self._begun(model, begin, observed, seed, executor)
 
     def init_at(
@@ -241,7 +269,8 @@ class CollapsedGibbs(Sampler):
         model, sweep = state.model, state.sweep + 1
         learns = bool(model.scores.learned or model.loadings.learned)
         learns = learns and sweep > self.anneal and sweep % self.learn_every == 0
-        how = Sweep(walk, state.shared, heated(model, sweep, self.anneal), learns)
+        anew = sweep % ANEW_EVERY == 0 and self._switches(model, observed)
+        how = Sweep(walk, state.shared, heated(model, sweep, self.anneal, self.heat), learns, anew)
         after, stats = executor.map_reduce(sweep_tokens, parts, state.locals, how)
         shared = replace(state.shared, sweep=sweep)
         joint, family = stats.joint, token_family(model)
@@ -262,6 +291,12 @@ class CollapsedGibbs(Sampler):
         row = self.info_type(model)
         return new, row(sweep, joint + stats.constant, stats.words, 1.0, capped=capped, **words)
 
+    def _switches(self, model: Model, observed: Observations) -> bool:
+        """Whether documents are so long that their components have to be switched."""
+        if not (token_family(model).switches and model.scores.slots.zeros):
+            return False
+        return bool(observed.counts.doc_totals.max(initial=0) >= gibbs.SWITCH_FROM)
+
     def _words(
         self, observed: Observations, state: State, model: Model, walk: Walk, executor: Executor
     ) -> dict[str, float]:
@@ -277,7 +312,7 @@ class CollapsedGibbs(Sampler):
     def _of_corpus(self, observed: Observations, shared: Global, executor: Executor) -> float:
         """What the counts of the whole corpus add to the log joint."""
         model, features = shared.model, observed.counts.features
-        gamma = model.loadings.per_feature(features.n_features)
+        gamma = model.loadings.columns(features.n_features, model.n_components)
         blocks = (features.blocks, features.n_blocks)
         value = _core.log_loading_moments(shared.n, gamma, *blocks, executor.n_threads)
         return value + token_family(model).log_row_moments(model, pooled_of(shared))
@@ -294,7 +329,7 @@ class CollapsedGibbs(Sampler):
         if walk.alone:
             recorded = found
         else:
-            gamma = model.loadings.per_feature(features.n_features)
+            gamma = model.loadings.columns(features.n_features, model.n_components)
             recorded = add_loadings(recorded, shared.n, gamma, features)
             rows = pooled_of(shared).rows if found is None else found
             recorded = token_family(model).record_pooled(recorded, model, rows)

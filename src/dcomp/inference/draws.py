@@ -16,6 +16,7 @@ from dcomp import _core
 from dcomp.data import FeatureSpace
 from dcomp.inference.state import Arrays, Carried, Draw
 from dcomp.models import Model, Observations
+from dcomp.models.allowed import Allowed
 from dcomp.models.arrays import FloatArray, large_array, read_only
 from dcomp.models.base import moment_scores
 
@@ -73,7 +74,7 @@ def draw_loadings(
 ) -> npt.NDArray[np.float32]:
     """Θ (J, K) from p(Θ | n)."""
     log_scale = np.empty(len(n))
-    gamma = model.loadings.per_feature(len(n))
+    gamma = model.loadings.columns(len(n), model.n_components)
     blocks = (features.blocks, features.n_blocks)
     weights = _core.draw_loadings(n, gamma, *blocks, seed, sweep, log_scale, n_threads, kept=True)
     return plain_loadings(weights, log_scale, model.n_components)
@@ -89,8 +90,9 @@ def draw_scores(
     n_threads: int,
 ) -> npt.NDArray[np.float32]:
     """Scores (I, K) of a part's documents from p(scores | c), and what they have `beside` c."""
-    exposure = part.native_exposure
-    return _draw_scores(model, exposure, c, beside, seed, sweep, n_threads, part.first)
+    exposure, allowed = part.native_exposure, part.allowed
+    where = (seed, sweep, n_threads, part.first)
+    return _draw_scores(model, exposure, c, beside, *where, allowed=allowed)
 
 
 def _draw_scores(
@@ -102,11 +104,13 @@ def _draw_scores(
     sweep: int,
     n_threads: int,
     first: int = 0,
+    allowed: Allowed | None = None,
 ) -> npt.NDArray[np.float32]:
     if "leaf_counts" in beside:
         return _draw_of_pairs(model, exposure, beside, seed, sweep, n_threads, first)
     scores = large_array(c.shape)
-    prior = moment_scores(model).native(exposure)
+    scored: Any = moment_scores(model)
+    prior = scored.native(exposure, **({} if allowed is None else allowed.native))
     _core.draw_scores(c, prior, scores, seed, sweep, n_threads, first)
     return read_only(scores)
 

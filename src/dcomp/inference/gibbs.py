@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,14 @@ from dcomp.inference.keep import Keep
 from dcomp.inference.mean_field import with_learned
 from dcomp.inference.options import OF_SAMPLERS
 from dcomp.inference.room import require_room
-from dcomp.inference.sampler_start import MeanFieldStart, check_start, heated
+from dcomp.inference.sampler_start import (
+    MeanFieldStart,
+    begins_by_mean_field,
+    begun_apart,
+    check_start,
+    heated,
+    is_known,
+)
 from dcomp.inference.sampling import add_loadings, add_means, empty_documents, empty_loadings
 from dcomp.inference.state import Draw, DrawnDocuments, Global, Local, RecordedDocuments, State
 from dcomp.inference.word_trace import WordsInfo, check_trace, traced
@@ -34,14 +41,20 @@ from dcomp.models.arrays import FloatArray, large_array, read_only
 from dcomp.models.base import moment_scores
 from dcomp.models.options import Occasion, Option
 
+# Words from which on components of a document are switched off and on, where scores can be exactly
+# 0: in shorter ones their words leave one by one.
+SWITCH_FROM = 256
+
 
 @dataclass(frozen=True)
 class Gibbs(Sampler):
     """Draws of scores, loadings and allocation in turn; posterior means over the recorded sweeps.
 
     burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
-    start: "random", or "mean-field" for a chain that begins near a mode. anneal: first sweeps with
-    priors that begin stronger, for a chain that settles slowly and better.
+    start: "random"; "mean-field" for a chain that begins near a mode, "seeded" for one near a mode
+    of its own seed; "auto": where documents are long and the table is dense the former, in chains
+    after the first the latter; else random. anneal: first sweeps with priors that begin stronger,
+    for a chain that settles slowly and better.
     keep: which recorded sweeps leave their draws of scores and loadings behind.
     grow: when and how far a tree of components grows.
     trace_words: None, or which log p(w | V, Θ) a row of the history has: Θ at its "mean" given n,
@@ -53,7 +66,7 @@ class Gibbs(Sampler):
 
     burn_in: int = 100
     learn_every: int = 5
-    start: str = "random"
+    start: str = "auto"
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
     grow: Growth | None = None
@@ -92,15 +105,21 @@ class Gibbs(Sampler):
         """Recording after the burn-in; a tree may grow."""
         return Schedule(self.burn_in, self.keep, self.grow)
 
+    def apart(self, model: Model, observed: Observations) -> Self:
+        """Near a mode of its own seed, where the first chain is near that of the spectrum."""
+        return begun_apart(self, model, observed)
+
     def init(
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
         """Every token given to a component, at random or by a mean-field fit."""
         require_room(observed, self.name)
         executor, parts = executor or LocalExecutor(1), observed.parts
-        if self.start == "mean-field":
-            begin = MeanFieldStart.fitted(model, observed, seed, executor)
+        if begins_by_mean_field(self.start, self.anneal, model, observed):
+            begin = MeanFieldStart.fitted(self.start, model, observed, seed, executor)
             return self.init_at(begin, observed, seed, executor)
+        if is_known(model, observed):
+            return self.init_at(MeanFieldStart.known(model, observed), observed, seed, executor)
         nothing = [None] * len(parts)
         after, n = executor.map_reduce(_at_random, parts, nothing, (model.n_components, seed))
         return State(Global(model, read_only(n), 0, seed), after, observed.counts.firsts)
@@ -120,9 +139,9 @@ class Gibbs(Sampler):
         if self.grow is not None and is_due(self.grow, state):
             state = grow_counts(self.grow, observed, state, executor)
         model, features, sweep = state.model, observed.counts.features, state.sweep + 1
-        gamma = model.loadings.per_feature(features.n_features)
+        gamma = model.loadings.columns(features.n_features, model.n_components)
         warm = heated(model, sweep, self.anneal)
-        warm_gamma = warm.loadings.per_feature(features.n_features)
+        warm_gamma = warm.loadings.columns(features.n_features, model.n_components)
         log_scale = np.empty(features.n_features)
         blocks = (features.blocks, features.n_blocks)
         Theta = _core.draw_loadings(
@@ -214,14 +233,14 @@ def _sweep(
     model = how.model
     scores = large_array(local.c.shape) if how.is_kept and how.keeps_scores else None
     warm: Any = moment_scores(how.warm)
-    c, n, words = _drawn(part, local.c, how, warm.native(part.native_exposure), scores, n_threads)
+    c, n, words = _drawn(part, local.c, how, part.native(warm), scores, n_threads)
     prior: Any = moment_scores(model)
     stats = GibbsStats(
         n,
         words,
-        _core.log_score_moments(c, prior.native(part.native_exposure), n_threads),
+        _core.log_score_moments(c, part.native(prior), n_threads),
         float(model.log_constant(part, combinatoric=False).sum()),
-        prior.counts_seen(c, part.total_exposure) if how.learns else None,
+        counts_seen(prior, part, c) if how.learns else None,
     )
     draws = local.draws
     if how.is_kept:
@@ -245,7 +264,8 @@ def _drawn(
     c = np.empty_like(before)
     n = np.zeros((part.counts.n_features, before.shape[1]), dtype=np.int32)
     where = (part.corpus, how.Theta, how.log_scale, prior, before, c, n, scores)
-    return c, n, _core.sample(*where, how.seed, how.sweep, n_threads)
+    words = _core.sample(*where, how.seed, how.sweep, n_threads, switch_from=SWITCH_FROM)
+    return c, n, words
 
 
 def _at_random(
@@ -263,9 +283,16 @@ def _from_mean_field(
 ) -> tuple[Local, npt.NDArray[np.int32]]:
     # In single precision the words of a component may be rounded up to 2^31.
     expected = np.rint(local.c.astype(np.float64)).clip(max=LIMIT).astype(np.int32)
-    prior = moment_scores(how.model).without_zeros().native(part.native_exposure)
+    prior = part.native(moment_scores(how.model).without_zeros())
     c, n, _ = _drawn(part, expected, how, prior, None, n_threads)
     return Local(read_only(c)), n
+
+
+def counts_seen(prior: Any, part: Observations, c: npt.NDArray[np.int32]) -> Any:
+    """What a score prior learns from in a part."""
+    if part.allowed is None:
+        return prior.counts_seen(c, part.total_exposure)
+    return prior.counts_seen(c, part.total_exposure, part.allowed)
 
 
 def learn_from_counts(

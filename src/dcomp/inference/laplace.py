@@ -29,8 +29,17 @@ from dcomp.models.arrays import FloatArray, column_totals, read_only
 from dcomp.models.options import Option
 
 # Sweeps of the Dirichlet model before a fit: for mean field its gentle phase and a little more, for
-# the sampler with as many recorded as burnt in.
-STARTS = {"collapsed-gibbs": 200, "mean-field": 40, "seeded": 0}
+# the sampler a third of them recorded, and most of those before it annealed.
+STARTS = {"collapsed-gibbs": 300, "mean-field": 40, "seeded": 0}
+BURN_IN, ANNEAL = 200, 160
+TRIED = 10  # sweeps after which two starts are compared
+
+
+class Warm(CollapsedGibbs):
+    """Annealed from less far: on texts better than from HEAT, which parts components that come
+    together (docs/decisions/0049)."""
+
+    heat: ClassVar[float] = 3.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,8 @@ class Laplace(Climber):
 
     loadings: "mean", "map" or "vb", as in MeanField.
     start: the first components: "collapsed-gibbs" or "mean-field" of a short fit of the Dirichlet
-    model (DM) by these; "seeded" of single documents (docs/decisions/0010).
+    model (DM) by these, for the former of two that are annealed from different heats, of which the
+    one with the better objective is kept; "seeded" of single documents (docs/decisions/0010).
     learn_loadings: False holds Θ as it is at the start, and learns μ0 and Σ0 alone.
     max_inner, inner_tol: Newton steps of one document per sweep, at most and until a step promises
     less than tol per word.
@@ -92,7 +102,8 @@ class Laplace(Climber):
                 "gamma='auto' is learned by gibbs and collapsed-gibbs; laplace needs a number"
             )
         counts = observed.counts
-        gamma = model.loadings.per_feature(counts.n_features)
+        model.loadings.check(counts.n_features, model.n_components)
+        gamma = model.loadings.gamma
         if self.loadings == "map" and gamma.min() < 1:
             raise InvalidParameter(
                 "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
@@ -110,11 +121,24 @@ class Laplace(Climber):
             require_whole(counts, "start='collapsed-gibbs'", instead.format("fractional counts"))
             instead = instead.format("counts of any size")
             require_room(observed, "start='collapsed-gibbs'", instead=instead)
-        if start != "seeded":
-            n = _dirichlet_n(model, observed, start, seed, executor)
-            shared = replace(shared, n=read_only(n.astype(self.dtype)))
         after, _ = executor.map_reduce(_at_mean, observed.parts, state.locals, scores.mu0)
-        return replace(state, shared=shared, locals=after)
+        begun = [replace(state, shared=shared, locals=after)]
+        if start != "seeded":
+            found = [
+                _dirichlet_n(model, observed, algorithm, STARTS[start], seed, executor)
+                for algorithm in _starters(start)
+            ]
+            each = [replace(shared, n=read_only(n.astype(self.dtype))) for n in found]
+            begun = [replace(state, shared=own, locals=after) for own in each]
+        if len(begun) == 1:
+            return begun[0]
+        return max(begun, key=lambda own: self._after(observed, own, executor))
+
+    def _after(self, observed: Observations, state: State, executor: Executor) -> float:
+        """The objective some sweeps later."""
+        for _ in range(TRIED):
+            state, info = self.step(observed, state, executor)
+        return info.objective
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep: Θ from n, every document's mode, then the new n, μ0 and Σ0."""
@@ -176,18 +200,28 @@ class Modes(Carried):
             raise ValueError(f"eta must be float64 of shape {c.shape}; got {self.eta.shape}")
 
 
+def _starters(start: str) -> tuple[Algorithm, ...]:
+    """What the Dirichlet model is fitted by: a chain that was hot parts components that come
+    together, one that was warm predicts texts better, and neither is always the better."""
+    if start == "mean-field":
+        return (MeanField(),)
+    return tuple(kind(burn_in=BURN_IN, anneal=ANNEAL) for kind in (CollapsedGibbs, Warm))
+
+
 def _dirichlet_n(
-    model: Model, observed: Observations, start: str, seed: int, executor: Executor
+    model: Model,
+    observed: Observations,
+    algorithm: Algorithm,
+    sweeps: int,
+    seed: int,
+    executor: Executor,
 ) -> FloatingArray:
     """n (J, K) of a short fit of DM with learned α: the logistic normal's own sweeps settle near
     where they begin, and this is better than single documents (docs/algorithms/laplace.md)."""
-    K, sweeps = model.n_components, STARTS[start]
+    K = model.n_components
     dirichlet = DirichletMultinomial(
         DirichletScores.build(K, 1 / K, learn_alpha=True), model.loadings
     )
-    algorithm: Algorithm = MeanField()
-    if start == "collapsed-gibbs":
-        algorithm = CollapsedGibbs(burn_in=sweeps // 2)
     state = algorithm.init(dirichlet, observed, seed, executor)
     for _ in range(sweeps):
         state, _ = algorithm.step(observed, state, executor)
@@ -197,7 +231,7 @@ def _dirichlet_n(
         return state.n
     # The n whose E[Θ | n] is the average over the recorded sweeps, with the totals of the last.
     blocks = observed.counts.features.blocks
-    gamma = model.loadings.per_feature(len(blocks))[:, None]
+    gamma = model.loadings.table(len(blocks), K)
     totals = column_totals(state.n + gamma, blocks)[blocks]
     return np.maximum(recorded.Theta / recorded.count * totals - gamma, 0.0)
 

@@ -26,12 +26,13 @@ from dcomp.inference.base import Info
 from dcomp.inference.maximum_likelihood import FactorInfo
 from dcomp.inference.run import CALLBACK, CONVERGED, INTERRUPTED, LIMIT, Callback
 from dcomp.inference.start import generator
-from dcomp.inference.stopping import WINDOW, to_come
+from dcomp.inference.stopping import WINDOW, in_the_long_run, to_come
 from dcomp.models.arrays import FloatArray
 
 LEAST_SQUARES = ("coordinate-descent", "projected", "signed")
 # Z and B can lose rank (B18 inverts them all the same): directions below this share do not count.
 _RANK = 1e-12
+_ROUNDING = 1e-15  # of a sum of squares
 _SAME = 1e-9  # losses this near, as a share, are one; then the later sweep is kept
 
 # X, G, target -> the new X of ‖G X − target‖ small.
@@ -66,8 +67,10 @@ def factorise(
 ) -> Factors:
     """Z and B for a table W (I, J), dense or sparse; `start` is a first Z (I, K).
 
-    It ends when less than `tol` nats per document are left to gain, of the likelihood under the
-    residual's own variance; never with 0.
+    It ends when less than `tol` nats per document are left to gain, of the Gaussian likelihood with
+    the residual's own variance, − J/2 log loss: with J features, when the loss will fall by less
+    than 2 tol / J of itself. The scale of W has no part in it. Sweeps of "projected", which may
+    raise the loss, end when they come to rest by the same measure. Never with tol = 0.
 
     >>> found = factorise(np.outer([1.0, 2.0, 3.0], [2.0, 0.0, 1.0]), 1)
     >>> bool(found.loss < 1e-12)
@@ -85,23 +88,22 @@ def factorise(
     B = np.zeros((n_components, W.shape[1]))
     size = _squared_size(W)
     rows: list[Info] = []
-    likelihood: list[float] = []  # of the Gaussian with the residual's own variance
+    moved: list[float] = []  # by each sweep after the first, in nats
     best, lowest, reason = (Z, B), np.inf, LIMIT
     try:
         for sweep in range(1, max_iter + 1):
             Z, B, loss, breach = _sweep(W, Z, B, size, half_step, signed)
             if loss <= lowest * (1 + _SAME):
                 best, lowest = (Z, B), min(loss, lowest)
-            likelihood.append(
-                -0.5 * W.shape[0] * W.shape[1] * np.log(max(lowest, 1e-12 * size, 1e-300))
-            )
-            gained = float(np.diff(likelihood[-2:])[0]) / W.shape[0] if rows else None
-            rows.append(FactorInfo(sweep, -loss, -loss, 1.0, change=gained, residual=breach))
+            gained = _nats(W, loss, size) - _nats(W, -rows[-1].objective, size) if rows else 0.0
+            moved += [abs(gained) if abs(gained) > _noise(W, loss, size) else 0.0] * bool(rows)
+            change = gained / W.shape[0] if rows else None
+            rows.append(FactorInfo(sweep, -loss, -loss, 1.0, change=change, residual=breach))
             answers = [callback(rows[-1]) for callback in callbacks]  # all of them, always
             if any(answers):
                 reason = CALLBACK
                 break
-            if tol > 0 and _left(likelihood) < tol * W.shape[0]:
+            if tol > 0 and _left(moved) < tol * W.shape[0]:
                 reason = CONVERGED
                 break
     except KeyboardInterrupt:
@@ -184,11 +186,25 @@ def _times(left: FloatArray, right: Any) -> FloatArray:
     return np.asarray(right.T @ left.T).T
 
 
-def _left(likelihood: Sequence[float]) -> float:
-    """Nats that are still to come; infinite before there are enough sweeps to tell."""
-    if len(likelihood) <= WINDOW:
+def _nats(W: Any, loss: float, size: float) -> float:
+    """The log-likelihood of the Gaussian with the residual's own variance, up to a constant. What
+    is below 1e-12 of the table is an exact fit."""
+    return float(-0.5 * W.shape[0] * W.shape[1] * np.log(max(loss, 1e-12 * size, 1e-300)))
+
+
+def _noise(W: Any, loss: float, size: float) -> float:
+    """Nats that rounding may change, where the loss is what is left of the squares of the table."""
+    return float(0.5 * W.shape[0] * W.shape[1] * _ROUNDING * size / max(loss, 1e-12 * size, 1e-300))
+
+
+def _left(moved: Sequence[float]) -> float:
+    """Nats that are still to come: by the rate of the last ten sweeps, or by what all of them
+    promise, the larger; infinite before there are enough to tell."""
+    n = len(moved)
+    if n < 4 * WINDOW:
         return float("inf")
-    return to_come(np.diff(np.asarray(likelihood[-WINDOW - 1 :])))
+    half, quarter = (float(sum(moved[n * part // 4 :])) for part in (2, 3))
+    return max(to_come(np.asarray(moved[-WINDOW:])), in_the_long_run(half, quarter))
 
 
 def _squared_size(W: Any) -> float:

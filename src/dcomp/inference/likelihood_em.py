@@ -58,11 +58,15 @@ def em_sweep(
     after, found = executor.map_reduce(_divide, observed.parts, state.locals, how)
     stats = found.stats
     # At flat priors this is the likelihood, but for the constant densities of the priors.
-    flat = float(gammaln(model.n_components)) if model.scores.capabilities.normalised else 0.0
+    flat = 0.0
+    if model.scores.capabilities.normalised:
+        flat = float(gammaln(model.n_components)) * stats.n_docs
+        if stats.users is not None:  # of documents, over the components that each may use
+            flat = float(stats.users.sizes @ gammaln(stats.users.masks.sum(axis=1)))
     finite_objective(stats, weights, state.sweep + 1)
-    residual = max(found.breach, _breach_of_loadings(weights, stats.n, features))
+    residual = max(found.breach, _breach_of_loadings(model, weights, stats.n, features))
     shared = replace(state.shared, n=read_only(stats.n), sweep=state.sweep + 1)
-    objective = stats.bound - flat * stats.n_docs
+    objective = stats.bound - flat
     updates = stats.n_updates / stats.n_docs
     after_all = replace(state, shared=shared, locals=after)
     return Swept(after_all, objective, residual, stats.shares, updates)
@@ -99,14 +103,17 @@ def _breach_of_scores(before: FloatingArray, after: FloatingArray) -> float:
     return _breach(words * shares, after)
 
 
-def _breach_of_loadings(weights: Weights, n: FloatingArray, features: FeatureSpace) -> float:
-    """The same of features, in each block."""
+def _breach_of_loadings(
+    model: Model, weights: Weights, n: FloatingArray, features: FeatureSpace
+) -> float:
+    """The same of features, in each block; of components that are found."""
     blocks, K = features.blocks, n.shape[1]
+    free = model.loadings.free(K)
     columns = [np.bincount(blocks, weights=n[:, k], minlength=features.n_blocks) for k in range(K)]
     words: FloatArray = np.asarray(np.stack(columns, axis=1)[blocks], np.float64)
     words *= np.exp(weights.log_scale)[:, None]
     words *= weights.Theta[:, :K]
-    return _breach(words, n)
+    return _breach(words, n) if len(free) == K else _breach(words[:, free], n[:, free])
 
 
 def _breach(before: FloatArray, after: FloatingArray) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from dcomp import _core
 from dcomp.executors import Executor
 from dcomp.inference.base import FloatingArray
-from dcomp.inference.mean_field import Weights
+from dcomp.inference.mean_field import Weights, padded_columns
 from dcomp.inference.state import Local
 from dcomp.models import Model, Observations
 from dcomp.models.options import Option
@@ -63,10 +63,9 @@ def _m_step(
 ) -> tuple[Local, FloatingArray]:
     """A part's share of n by C04 (9), features one by one."""
     prior: Any = how.model.scores
-    x = prior.posterior_mode(local.c, part.total_exposure).astype(local.c.dtype)
-    lanes = _core.lanes() * 4 // x.dtype.itemsize
-    padded = np.zeros((len(x), -(-x.shape[1] // lanes) * lanes), dtype=x.dtype)
-    padded[:, : x.shape[1]] = x
+    x = part.ask(prior, "posterior_mode", local.c).astype(local.c.dtype)
     n = np.empty_like(how.Theta)
-    _core.factor(part.by_feature, padded, how.Theta, n, "multiplicative", 1, 0.0, n_threads)
+    _core.factor(
+        part.by_feature, padded_columns(x), how.Theta, n, "multiplicative", 1, 0.0, n_threads
+    )
     return local, n

@@ -61,6 +61,7 @@ class MaximumLikelihood(Climber):
     estimates: ClassVar[str] = "likelihood"
     options: ClassVar[tuple[Option, ...]] = (SOLVER, START, N_TRIES)
     is_plain: ClassVar[bool] = True
+    divides_words: ClassVar[bool] = False  # factors meet the totals at the maximum only
     must_carry: ClassVar[bool] = False  # a fit of few sweeps carries nothing yet
 
     def __post_init__(self) -> None:
@@ -87,13 +88,19 @@ class MaximumLikelihood(Climber):
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
         """Even scores, loadings seeded by documents."""
-        model.loadings.per_feature(observed.counts.n_features)
+        model.loadings.check(observed.counts.n_features, model.n_components)
         check_flat(model, self.name)
         if model.loadings.learned:
             raise UnsupportedCombination(
                 "gamma='auto' is learned by gibbs and collapsed-gibbs, not ml"
             )
         by_em = is_by_em(model, observed.counts.features)
+        if not by_em and (model.loadings.is_own or observed.allowed is not None):
+            raise UnsupportedCombination(
+                f"ml factorises the whole table of model {model.key}: what is known beforehand "
+                "(gamma of two axes, seed_words=, fixed=, allowed=) needs map, mean-field or a "
+                "sampler, or model DM with blocks"
+            )
         if len(observed.parts) > 1 and self.solver == SOLVERS[0] and not by_em:
             raise UnsupportedCombination(
                 "coordinate descent solves for a feature with all documents at hand, and these "

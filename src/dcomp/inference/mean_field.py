@@ -8,11 +8,12 @@ then the optimum for the new α, which keeps the bound monotone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
@@ -49,6 +50,8 @@ class MeanField(Climber):
     max_inner, inner_tol: updates of one document per sweep, at most and until Σ|Δc| ≤ tol·L.
     gentle_sweeps: first sweeps with a single update per document (BJ04 2.1).
     learn_after: sweeps before hyper-parameters are learned.
+    part_sweeps: first sweeps in which these are learned with restraint, because documents that have
+    not parted yet look as if they never would (docs/decisions/0044).
     start: "seeded" by single documents, "spectral" by the spectrum of the table, or "auto": the
     latter where the table is not mostly zeros.
     n_tries: short climbs from different starts, of which the best is carried on; "auto": 6 where
@@ -64,6 +67,7 @@ class MeanField(Climber):
     inner_tol: float = 3e-4
     gentle_sweeps: int = 3
     learn_after: int = 1
+    part_sweeps: int = 20
     dtype: str = "float32"
     start: str = "auto"
     n_tries: int | str = "auto"
@@ -86,7 +90,7 @@ class MeanField(Climber):
         check_tries(self.n_tries)
         if self.max_inner < 1:
             raise InvalidParameter(f"max_inner must be at least 1; got {self.max_inner}")
-        for name in ("inner_tol", "gentle_sweeps", "learn_after"):
+        for name in ("inner_tol", "gentle_sweeps", "learn_after", "part_sweeps"):
             if not getattr(self, name) >= 0:
                 raise InvalidParameter(f"{name} must be at least 0; got {getattr(self, name)}")
 
@@ -105,7 +109,8 @@ class MeanField(Climber):
                 "gamma='auto' is learned by gibbs and collapsed-gibbs; mean-field needs a number"
             )
         counts = observed.counts
-        gamma = model.loadings.per_feature(counts.n_features)
+        model.loadings.check(counts.n_features, model.n_components)
+        gamma = model.loadings.gamma
         if self.loadings == "map" and gamma.min() < 1:
             raise InvalidParameter(
                 "loadings='map' needs gamma >= 1, below which the objective is unbounded; "
@@ -129,7 +134,7 @@ class MeanField(Climber):
         objective = finite_objective(stats, weights, state.sweep + 1)
         model, capped = state.model, tuple[str, ...]()
         if state.sweep >= self.learn_after:
-            model, capped = learn_scores(model, stats)
+            model, capped = learn_scores(model, stats, restrained=state.sweep < self.part_sweeps)
         inner_updates = stats.n_updates / stats.n_docs
         sweep = state.sweep + 1
         info = Info(
@@ -180,12 +185,15 @@ class MeanField(Climber):
         return Schedule(adds=self.grow)
 
 
-def learn_scores(model: Model, stats: SufficientStats) -> tuple[Model, tuple[str, ...]]:
+def learn_scores(
+    model: Model, stats: SufficientStats, *, restrained: bool = False
+) -> tuple[Model, tuple[str, ...]]:
     """The model with what its score prior learns from a sweep, and the names of what is at a
-    limit."""
+    limit. restrained: as documents that have not parted yet may teach it."""
     scores: Any = model.scores
-    learned, capped = scores.learn_from_moments(stats.log_scores, stats.mean_scores, stats.n_docs)
-    return with_learned(model, learned), capped
+    n_docs = stats.n_docs if stats.users is None else stats.users
+    learned, capped = scores.learn_from_moments(stats.log_scores, stats.mean_scores, n_docs)
+    return with_learned(model, scores.restrained(learned) if restrained else learned), capped
 
 
 def with_learned(model: Model, learned: Any) -> Model:
@@ -205,11 +213,50 @@ class Weights:
     def build(
         cls, model: Model, features: FeatureSpace, n: FloatingArray, treatment: str, n_threads: int
     ) -> Weights:
-        """From the statistics n, in native code."""
+        """From the statistics n, in native code; components whose loadings are given have those."""
+        gamma = model.loadings.columns(features.n_features, model.n_components)
+        if model.loadings.fixed is None:
+            return cls._found(gamma, features, n, treatment, n_threads)
+        Theta = model.loadings.fixed.T.astype(n.dtype)
+        free = model.loadings.free(model.n_components)
+        if not len(free):
+            return cls._joined(None, free, Theta, model.loadings.fixed_at)
+        own = (np.ascontiguousarray(gamma[:, free]), features, n[:, free], treatment, n_threads)
+        return cls._joined(cls._found(*own), free, Theta, model.loadings.fixed_at)
+
+    @classmethod
+    def _joined(
+        cls,
+        found: Weights | None,
+        free: npt.NDArray[np.int64],
+        given: FloatingArray,
+        given_at: Sequence[int],
+    ) -> Weights:
+        """Components that are found and those whose loadings (J, F) are given, in one table; the
+        prior of the latter adds nothing, for they are data."""
+        log_scale = np.log(np.maximum(given.max(axis=1), 1e-300)).astype(np.float64)
+        Theta = np.zeros((len(given), len(free) + len(given_at)))
+        if found is not None:
+            log_scale = np.maximum(log_scale, found.log_scale)
+            ratio = np.exp(found.log_scale - log_scale)
+            Theta[:, free] = found.Theta[:, : len(free)] * ratio[:, None]
+        Theta[:, list(given_at)] = given / np.exp(log_scale)[:, None]
+        weights = padded_columns(np.maximum(Theta, 1e-18).astype(given.dtype))
+        return cls(weights, log_scale, 0.0 if found is None else found.log_prior)
+
+    @classmethod
+    def _found(
+        cls,
+        gamma: FloatArray,
+        features: FeatureSpace,
+        n: FloatingArray,
+        treatment: str,
+        n_threads: int,
+    ) -> Weights:
         log_scale = np.empty(features.n_features)
         Theta, log_prior = _core.loadings(
             np.ascontiguousarray(n),
-            model.loadings.per_feature(features.n_features),
+            gamma,
             features.blocks,
             features.n_blocks,
             treatment,
@@ -227,12 +274,17 @@ class Weights:
     @classmethod
     def of_loadings(cls, Theta: FloatingArray) -> Weights:
         """From given loadings (J, K), as a sampler's average."""
-        lanes = _core.lanes()
-        padded = (Theta.shape[1] + lanes - 1) // lanes * lanes
         largest = np.maximum(Theta.max(axis=1), 1e-300)
-        out = np.zeros((len(Theta), padded), dtype=np.float32)
-        out[:, : Theta.shape[1]] = np.maximum(Theta / largest[:, None], 1e-18)
-        return cls(out, np.log(largest).astype(np.float64), 0.0)
+        weights = np.maximum(Theta / largest[:, None], 1e-18).astype(np.float32)
+        return cls(padded_columns(weights), np.log(largest).astype(np.float64), 0.0)
+
+
+def padded_columns(Theta: FloatingArray) -> FloatingArray:
+    """Rows filled up with zeros to whole vectors of the kernels."""
+    lanes = _core.lanes() * 4 // Theta.dtype.itemsize
+    out = np.zeros((len(Theta), -(-Theta.shape[1] // lanes) * lanes), dtype=Theta.dtype)
+    out[:, : Theta.shape[1]] = Theta
+    return out
 
 
 def native_prior(model: Model, observed: Observations, mode: str, power: float) -> _core.ScorePrior:
@@ -241,7 +293,7 @@ def native_prior(model: Model, observed: Observations, mode: str, power: float) 
         raise UnsupportedCombination(
             f"model {model.key} has no mean field: an exact zero makes E[log l] infinite"
         )
-    return moment_scores(model).native(observed.native_exposure, mode=mode, power=power)
+    return observed.native(moment_scores(model), mode=mode, power=power)
 
 
 @dataclass(frozen=True)
@@ -285,9 +337,17 @@ def allocate(
         counts.n_docs,
         n_updates,
         share_change(local.c, c, part.doc_totals),
-        prior.modes_seen(c, part.total_exposure) if how.mode == "maximise" else None,
+        _modes_seen(prior, part, c) if how.mode == "maximise" else None,
+        None if part.allowed is None else part.allowed.users,
     )
     return replace(local, c=read_only(c)), stats
+
+
+def _modes_seen(prior: Any, part: Observations, c: FloatingArray) -> Any:
+    """What the score prior learns from modes."""
+    if part.allowed is None:
+        return prior.modes_seen(c, part.total_exposure)
+    return prior.modes_seen(c, part.total_exposure, part.allowed)
 
 
 def finite_objective(stats: SufficientStats, weights: Weights, sweep: int) -> float:

@@ -26,8 +26,9 @@ MAX_INNER = Option(
 HELD_OUT = Option(
     "held_out",
     "number",
-    "share of tokens that says when to stop.",
-    shown="0.1",
+    "share that is held out: tempered-em, of tokens, which say when to stop; "
+    "stochastic-mean-field, of documents, whose completion is in the history.",
+    shown="0.1; stochastic-mean-field: none",
     panel=_CHAINS,
 )
 SOLVER = Option(
@@ -56,10 +57,12 @@ BURN_IN = Option(
 START = Option(
     "start",
     "word",
-    "where it begins. Samplers: random, or mean-field to begin near a mode. Mean field, map, ml: "
+    "where it begins. Samplers: random, mean-field to begin near a mode, seeded near one of the "
+    "seed's own, or auto: near modes where documents are long and a tenth of the counts are not 0, "
+    "else random. Mean field, map, ml: "
     "seeded by documents, spectral, or auto: spectral unless most counts are 0. Laplace: "
     "collapsed-gibbs, mean-field, seeded, or auto: the first unless counts are fractional.",
-    shown="random; climbs: auto",
+    shown="auto",
     metavar="NAME",
     panel=_CHAINS,
 )
@@ -75,6 +78,30 @@ N_TRIES = Option(
     panel=_CHAINS,
     refusal="tries the starts of a climb, and {algorithm} has none to try (n_chains= runs several "
     "from different starts and keeps the best)",
+)
+BATCH_SIZE = Option(
+    "batch_size",
+    "whole",
+    "documents of a batch, about; auto: 128, or a 50th to a 200th of all.",
+    words=("auto",),
+    least=1,
+    shown="auto",
+    panel=_CHAINS,
+)
+DELAY = Option(
+    "delay",
+    "number",
+    "of the step size (delay + steps)^-forgetting: how little the first batches are trusted.",
+    least=1,
+    shown="10",
+    panel=_CHAINS,
+)
+FORGETTING = Option(
+    "forgetting",
+    "number",
+    "the power of the step size, from 0.5 to 1: how soon early batches are forgotten.",
+    shown="0.7",
+    panel=_CHAINS,
 )
 ANNEAL = Option(
     "anneal",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.state import Arrays, Carried
-from dcomp.inference.stopping import Remaining
+from dcomp.inference.stopping import Remaining, in_the_long_run
 from dcomp.models import Model
 from dcomp.models.arrays import FloatArray
 
@@ -111,16 +111,8 @@ class Path(Carried):
 
     @property
     def long_run(self) -> float:
-        """What all sweeps so far promise for as many more. Along directions that a table hardly
-        tells apart gains fall like a power of the number of sweeps, however small the single ones
-        have become: then about what the last half of them gained is still to come, or, a little
-        more closely, three times what a rate from quarter to quarter would have."""
-        half, quarter = self._gained_since(1 / 2), self._gained_since(3 / 4)
-        before = half - quarter
-        if not np.isfinite(half) or quarter >= before or before <= 0:  # below 0 is noise
-            return half
-        rate = max(quarter / before, 0.5)
-        return min(half, 3 * quarter * rate / (1 - rate))
+        """What all sweeps so far promise for as many more."""
+        return in_the_long_run(self._gained_since(1 / 2), self._gained_since(3 / 4))
 
     def _gained_since(self, share: float) -> float:
         """By climbing, since so many of the sweeps, or a few less, were done; infinite before there

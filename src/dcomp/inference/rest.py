@@ -74,8 +74,8 @@ def _fold_in(
     model = how.model
     c, bound = rested(part, how, n_threads)
     prior: Any = model.scores
-    summary = prior.posterior_mode if how.mode == "maximise" else prior.posterior_mean
-    scores = summary(c, part.total_exposure).astype(c.dtype)
+    what = "posterior_mode" if how.mode == "maximise" else "posterior_mean"
+    scores = part.ask(prior, what, c).astype(c.dtype)
     return FoldIn(c, scores, bound + model.log_constant(part, combinatoric=False)), None
 
 

@@ -15,6 +15,7 @@ from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import FloatArray
 
 SHORTEST = 4  # draws of a chain, below which nothing can be said
+SETTLED = 1.05  # R-hat up to which chains are said to agree, wherever that is said
 FALSE_ALARM = 1e-3  # how often independent draws may exceed `rhat_by_chance`
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data.canonical import LIMIT
-from dcomp.errors import ConvergenceWarning, InvalidParameter
+from dcomp.errors import ConvergenceWarning, InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.line_scores import along_lines, is_for_lines
@@ -128,6 +128,11 @@ def sample_scores(
 
     options: those of `Sampling`.
     """
+    if observed.allowed is not None:
+        raise UnsupportedCombination(
+            "scores are sampled of documents that may use all components; for allowed= take the "
+            "fixed point, or the draws of a fit by a sampler"
+        )
     return sampled(_sample_part, Sampling(model, weights, **options), observed, executor)
 
 
@@ -319,7 +324,8 @@ class Splits:
         weights = (self.Theta, self.how.weights.log_scale)
         how = (self.how.seed, self.sweep, self.n_threads)
         where = (chosen.observed.corpus, *weights, prior, c, after, None, draw)
-        _core.sample(*where, *how, number=chosen.number)
+        # Components are switched in documents of any length: a document is drawn but a few times.
+        _core.sample(*where, *how, number=chosen.number, switch_from=0)
         c[...] = after
         self.sweep += 1
         return draw

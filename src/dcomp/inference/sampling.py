@@ -34,9 +34,9 @@ def add_loadings(
     recorded: RecordedLoadings, n: npt.NDArray[np.int32], gamma: FloatArray, features: FeatureSpace
 ) -> RecordedLoadings:
     """The record with E[Θ | n] added."""
-    blocks = features.blocks
-    totals = column_totals(n, blocks) + np.bincount(blocks, weights=gamma)[:, None]
-    Theta = recorded.Theta + ((n + gamma[:, None]) / totals[blocks]).astype(np.float32)
+    blocks, prior = features.blocks, gamma if gamma.ndim == 2 else gamma[:, None]
+    totals = column_totals(n, blocks) + column_totals(prior, blocks)
+    Theta = recorded.Theta + ((n + prior) / totals[blocks]).astype(np.float32)
     return replace(recorded, Theta=read_only(Theta), count=recorded.count + 1)
 
 

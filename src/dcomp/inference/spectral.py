@@ -50,10 +50,12 @@ def check_tries(n_tries: int | str) -> None:
 
 def is_spectral(start: str, model: Model, observed: Observations) -> bool:
     """Whether a climb begins by the spectrum: where it is told to, or the table is not mostly
-    zeros; never where there are too few rows or columns for the plane, or components are nodes."""
+    zeros; never where there are too few rows or columns for the plane, where components are nodes,
+    or where something is known of them beforehand, which the plane does not know."""
     counts, K = observed.counts, model.n_components
     n_free = counts.n_features - counts.features.n_blocks  # shares of a block sum to 1
-    if model.scores.nodes is not None or not 2 <= K <= min(counts.n_docs, n_free):
+    is_known = model.loadings.is_own or observed.allowed is not None
+    if model.scores.nodes is not None or is_known or not 2 <= K <= min(counts.n_docs, n_free):
         return False
     return start == "spectral" or (start == "auto" and is_dense(counts))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,32 @@ def even_c(counts: Counts, n_components: int, dtype: Any) -> npt.NDArray[Any]:
     return np.repeat(share[:, None], n_components, axis=1)
 
 
+def prior_shares(model: Model, n_features: int) -> FloatArray:
+    """Where the words of each feature go by the prior of the loadings alone, (J, K): rows sum to 1.
+    Features that no component is told to like go evenly; loadings that are given count as their
+    own, with those that are found at the mean of these and of an even share."""
+    K, loadings = model.n_components, model.loadings
+    plain = replace(loadings, fixed=None, fixed_at=())
+    shares = np.broadcast_to(plain.table(n_features, K), (n_features, K)).astype(np.float64)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    if loadings.fixed is not None:
+        given = loadings.fixed.T
+        of_others = (given.mean(axis=1) + given.sum() / given.size) / 2
+        shares = shares / shares.mean() * of_others[:, None]
+        shares[:, list(loadings.fixed_at)] = given
+        shares = shares / shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares)
+
+
 def seeded_state(
     model: Model, observed: Observations, seed: int, dtype: Any, executor: Executor
 ) -> State:
     """Even scores and seeded loadings: where the algorithms that climb begin."""
     K, parts = model.n_components, observed.parts
-    n = read_only(seeded_n(observed, K, seed, dtype, executor))
+    n = seeded_n(observed, K, seed, dtype, executor)
+    if model.loadings.is_own:  # features begin where their prior has them
+        n *= K * prior_shares(model, len(n)).astype(dtype)
+    n = read_only(n)
     even, _ = executor.map_reduce(_even_part, parts, [None] * len(parts), (K, dtype))
     return State(Global(model, n, 0, seed), even, observed.counts.firsts)
 

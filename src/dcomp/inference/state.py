@@ -30,6 +30,7 @@ import numpy.typing as npt
 from dcomp.executors import Executor
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, large_array, read_only
+from dcomp.models.scratch import owner_of
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -317,9 +318,11 @@ def _halves(
 
 
 def _stacked(arrays: Sequence[Any]) -> npt.NDArray[Any]:
-    """One above the other, in memory that is given back when it is let go."""
-    rows = sum(len(array) for array in arrays)
-    out = large_array((rows, *arrays[0].shape[1:]), arrays[0].dtype)
+    """One above the other, in memory that is given back when it is let go, or in a file if the
+    first of them is in one."""
+    shape = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
+    where = owner_of(arrays[0])
+    out = (large_array if where is None else where.array)(shape, arrays[0].dtype)
     np.concatenate(arrays, out=out)
     return read_only(out)
 

@@ -96,6 +96,22 @@ def to_come(steps: FloatArray) -> float:
     return max(last, float(steps[-1])) * rate / (1 - rate)
 
 
+def in_the_long_run(half: float, quarter: float) -> float:
+    """What sweeps promise whose last half gained so much and last quarter so much. Along directions
+    that a table hardly tells apart gains fall like a power of the number of sweeps, however small
+    the single ones have become: then about what the last half of them gained is still to come, or,
+    a little more closely, three times what a rate from quarter to quarter would have.
+
+    >>> in_the_long_run(3.0, 1.0), in_the_long_run(3.0, 1.4)
+    (3.0, 3.0)
+    """
+    before = half - quarter
+    if not np.isfinite(half) or quarter >= before or before <= 0:  # below 0 is noise
+        return half
+    rate = max(quarter / before, 0.5)
+    return min(half, 3 * quarter * rate / (1 - rate))
+
+
 def noise_of(gains: FloatArray) -> float:
     """The standard deviation of what rounding adds to gains that change smoothly otherwise, from
     their third differences.

@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from dcomp import _core
 from dcomp.data import halves
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import Executor, LocalExecutor
 from dcomp.inference.base import Climber, FloatingArray, Info, SufficientStats
 from dcomp.inference.map_em import check_flat, check_modes
@@ -85,8 +85,13 @@ class TemperedEM(Climber):
         self, model: Model, observed: Observations, seed: int, executor: Executor | None = None
     ) -> State:
         """Even scores, loadings seeded by documents."""
-        model.loadings.per_feature(observed.counts.n_features)
+        model.loadings.check(observed.counts.n_features, model.n_components)
         check_flat(model, self.name)
+        if observed.allowed is not None:
+            raise UnsupportedCombination(
+                "tempered-em holds out tokens of documents that may use all components: for "
+                "allowed= use map, mean-field, gibbs or collapsed-gibbs"
+            )
         check_modes(model, self.treatment)
         executor = executor or LocalExecutor(1)
         state = seeded_state(model, observed, seed, self.dtype, executor)

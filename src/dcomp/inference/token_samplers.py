@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from dcomp import _core
 from dcomp.data import FeatureSpace
+from dcomp.inference import gibbs
 from dcomp.inference.base import Info
-from dcomp.inference.gibbs import learn_from_counts
+from dcomp.inference.gibbs import counts_seen, learn_from_counts
 from dcomp.inference.mean_field import Weights
 from dcomp.inference.pairs import PairCounts, PairInfo
 from dcomp.inference.start import token_uniform
@@ -67,6 +68,7 @@ class Tokens(ABC):
 
     info_type: ClassVar[type[Info]] = Info
     carried_type: ClassVar[type[Carried] | None] = None
+    switches: ClassVar[bool] = False  # whether it can `draw_anew`
 
     native: Any
     observed: Observations
@@ -105,6 +107,14 @@ class Tokens(ABC):
     @abstractmethod
     def sweep(self, model: Any, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
+
+    def draw_anew(
+        self, model: Any, pooled: Pooled, z: Assignment, seed: int, sweep: int, n_threads: int
+    ) -> None:
+        """All tokens of every long document at once, given loadings drawn by the corpus's counts:
+        where scores can be exactly 0, its components are switched off and on (MODELS §12). The
+        counts of features are this part's own afterwards."""
+        raise NotImplementedError
 
     @abstractmethod
     def load(self, pooled: Pooled) -> None:
@@ -198,12 +208,15 @@ class Tokens(ABC):
         self.native.start(seed, z)
 
     def gamma(self, model: Model) -> npt.NDArray[np.float64]:
-        """γ of every feature."""
-        return model.loadings.per_feature(self.observed.counts.n_features)
+        """γ of every feature, and component where they have their own."""
+        n_features = self.observed.counts.n_features
+        return model.loadings.columns(n_features, model.n_components)
 
 
 class FlatTokens(Tokens):
     """Components side by side, whose chances are linear in c: DM, GP and CGP."""
+
+    switches = True
 
     def __init__(self, model: Model, observed: Observations, grid: Grid) -> None:
         self.observed = observed
@@ -219,7 +232,7 @@ class FlatTokens(Tokens):
         )
 
     def _prior(self, model: Model) -> _core.ScorePrior:
-        return moment_scores(model).native(self.observed.native_exposure)
+        return self.observed.native(moment_scores(model))
 
     def start_from(
         self,
@@ -233,12 +246,25 @@ class FlatTokens(Tokens):
         """A draw by scores and loadings."""
         prior: Any = model.scores
         Theta = np.ascontiguousarray(weights.Theta, dtype=np.float32)
-        self.native.start_from(seed, prior.rough_scores(c), Theta, z, n_threads)
+        scores = prior.rough_scores(c)
+        if self.observed.allowed is not None:
+            scores = np.where(self.observed.allowed.mask, scores, np.float32(0))
+        self.native.start_from(seed, np.ascontiguousarray(scores), Theta, z, n_threads)
 
     def sweep(self, model: Model, z: Assignment, seed: int, sweep: int, n_threads: int) -> float:
         """All tokens once: z and the counts change; Σ log p(word | all the rest)."""
         prior = self._prior(model)
         return float(self.native.sweep(z, self.gamma(model), prior, seed, sweep, n_threads))
+
+    def draw_anew(
+        self, model: Model, pooled: Pooled, z: Assignment, seed: int, sweep: int, n_threads: int
+    ) -> None:
+        """All tokens of every long document at once."""
+        features, log_scale = self.observed.counts.features, np.empty(len(pooled.n))
+        where = (features.blocks, features.n_blocks, seed, sweep, log_scale, n_threads)
+        Theta = _core.draw_loadings(pooled.n, self.gamma(model), *where)
+        how = (seed, sweep, gibbs.SWITCH_FROM, n_threads)
+        self.native.draw_anew(z, Theta, log_scale, self._prior(model), *how)
 
     def load(self, pooled: Pooled) -> None:
         """Counts of the corpus in place of this part's own."""
@@ -287,11 +313,13 @@ class FlatTokens(Tokens):
         if not model.scores.learned:
             return None
         prior: Any = model.scores
-        return prior.counts_seen(self.documents(model)[0], self.observed.total_exposure)
+        return counts_seen(prior, self.observed, self.documents(model)[0])
 
 
 class TreeTokens(FlatTokens):
     """The nodes of a tree: TM."""
+
+    switches = False
 
     def record(
         self,

@@ -119,6 +119,7 @@ class Sweep:
     before: Global
     warm: Model  # that it draws with
     learns: bool
+    anew: bool  # whether all tokens of long documents are first drawn at once
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,8 @@ def sweep_tokens(
     assert local.z is not None
     z = local.z.copy()
     counts.sweep = -1  # until the sweep is whole
+    if how.anew:
+        _draw_anew(tokens, z, lent, how, n_threads)
     words = tokens.sweep(how.warm, z, before.seed, sweep, n_threads)
     counts.sweep = sweep
     constant = float(model.log_constant(part, combinatoric=False).sum())
@@ -168,6 +171,21 @@ def sweep_tokens(
         tokens.unload()
     after = replace(local, z=read_only(z), handle=counts)
     return after, TokenStats(words, joint, constant, moved, seen)
+
+
+def _draw_anew(
+    tokens: Tokens, z: npt.NDArray[np.uint16], lent: Pooled, how: Sweep, n_threads: int
+) -> None:
+    """z drawn anew, and what the part was lent with its own change added."""
+    model, before = how.before.model, how.before
+    where = (before.seed, before.sweep + 1, n_threads)
+    if how.walk.alone:
+        tokens.draw_anew(how.warm, tokens.pooled(model), z, *where)
+        return
+    tokens.count(z)
+    own = tokens.pooled(model)
+    tokens.draw_anew(how.warm, lent, z, *where)
+    tokens.load(lent + (tokens.pooled(model) - own))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dcomp.data import FeatureSpace
 from dcomp.errors import InvalidParameter
 from dcomp.inference.base import Info
 from dcomp.models import Model
-from dcomp.models.arrays import FloatArray
+from dcomp.models.arrays import FloatArray, column_totals
 
 TRACES = ("mean", "drawn", "both")
 
@@ -48,7 +48,7 @@ def traced(
     """What a row has of the words; `drawn()` gives the weights and scales of a Θ that was drawn."""
     out = {}
     if trace in ("mean", "both"):
-        gamma = model.loadings.per_feature(features.n_features)
+        gamma = model.loadings.table(features.n_features, model.n_components)
         out["words_mean"] = given_mean_loadings(n, gamma, features)
     if trace in ("drawn", "both"):
         out["words_drawn"] = given_loadings(n, *drawn())
@@ -67,8 +67,9 @@ def given_mean_loadings(n: npt.NDArray[Any], gamma: FloatArray, features: Featur
     words = n[j, k].astype(np.float64)
     totals = np.zeros((features.n_blocks, n.shape[1]))
     np.add.at(totals, (features.blocks[j], k), words)
-    totals += np.bincount(features.blocks, gamma)[:, None]
-    log_theta = np.log(words + gamma[j]) - np.log(totals[features.blocks[j], k])
+    prior = np.broadcast_to(gamma if gamma.ndim == 2 else gamma[:, None], n.shape)
+    totals += column_totals(prior, features.blocks)
+    log_theta = np.log(words + prior[j, k]) - np.log(totals[features.blocks[j], k])
     return float(words @ log_theta)
 
 
@@ -91,6 +92,7 @@ def drawn_given(
 ) -> tuple[npt.NDArray[np.float32], FloatArray]:
     """Weights and scales of the Θ that a kept draw of this sweep has."""
     log_scale = np.empty(len(n))
-    gamma, blocks = model.loadings.per_feature(len(n)), (features.blocks, features.n_blocks)
+    gamma = model.loadings.columns(len(n), model.n_components)
+    blocks = (features.blocks, features.n_blocks)
     drawn = _core.draw_loadings(n, gamma, *blocks, seed, sweep, log_scale, n_threads, kept=True)
     return drawn, log_scale

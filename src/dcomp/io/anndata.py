@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dcomp.data.counts import Counts
-from dcomp.errors import DcompError, InvalidFile, InvalidParameter, MissingDependency
+from dcomp.errors import InvalidFile, InvalidParameter, MissingDependency
 from dcomp.io.files import StrPath
-from dcomp.io.limits import Budget, Limits
-
-_TIMES = 3  # what is read is there as it was, as it is made, and as counts
-_OF_TEXT = 120  # bytes of a cell of text in memory
+from dcomp.io.h5ad import ABOUT, MATRIX, taken_apart
+from dcomp.io.limits import Limits
+from dcomp.io.npz import read_npz
+from dcomp.printable import printable
 
 
 def read_h5ad(
@@ -30,37 +34,28 @@ def read_h5ad(
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
-    try:
-        import anndata
-        import h5py
-    except ImportError:
+        raise FileNotFoundError(f"no such file: {printable(path)}")
+    if importlib.util.find_spec("anndata") is None:
         raise MissingDependency(
             '.h5ad files need anndata, which is not installed: pip install "dcomp[cells]"'
-        ) from None
+        )
+    with tempfile.TemporaryDirectory(prefix="dcomp-") as folder:
+        taken_apart(path, layer, limits, Path(folder))
+        return collected(path, Path(folder), fractional)
+
+
+def collected(path: Path, folder: Path, fractional: bool) -> Counts:
+    """The counts that a process has left in a folder; they are checked like anybody's."""
+    about = json.loads((folder / ABOUT).read_bytes())
+    room = Limits(memory=1 << 62)  # what is there was made within the limits of the file
     try:
-        _charge(path, h5py, Budget(path, limits))
-        data = anndata.read_h5ad(path)
-    except (DcompError, MemoryError):
-        raise
-    except Exception as error:  # of h5py and anndata, which have many
-        raise InvalidFile(f"{path}: not an .h5ad file: {error}"[:300]) from None
-    return from_anndata(data, layer=layer, fractional=fractional)
-
-
-def _charge(path: Path, h5py: Any, budget: Budget) -> None:
-    """What the file declares is charged before any of it is made."""
-    sizes: list[int] = []
-
-    def add(_: str, thing: Any) -> None:
-        if isinstance(thing, h5py.Dataset):
-            is_text = thing.dtype.kind in "OSU"
-            sizes.append(int(thing.size) * (_OF_TEXT if is_text else thing.dtype.itemsize))
-
-    with h5py.File(path, "r") as file:
-        file.visititems(add)
-    budget.decompressed(sum(sizes), path.stat().st_size)
-    budget.charge(_TIMES * sum(sizes), "what it holds")
+        found = read_npz(
+            folder / MATRIX, vocab=about["features"], fractional=fractional, limits=room
+        )
+    except InvalidFile as error:
+        raise InvalidFile(str(error).replace(str(folder / MATRIX), str(path))) from None
+    ids = tuple(about["cells"])
+    return replace(found, doc_ids=ids).with_attributes(about["columns"])
 
 
 def from_anndata(data: Any, *, layer: str | None = None, fractional: bool = False) -> Counts:

@@ -10,6 +10,27 @@ from dcomp.io.files import plain_name
 _PACKED = ("", ".xz", ".gz", ".bz2")
 
 
+def own_vocabulary(path: Path) -> Path:
+    """The file of names that belongs to this file alone.
+
+    >>> own_vocabulary(Path("a/x.mtx")).as_posix()
+    'a/x.mtx.vocab.txt'
+    """
+    return path.with_name(f"{path.name}.vocab.txt")
+
+
+def vocabularies(path: Path, shared: str) -> list[Path]:
+    """Where names may be: in the file's own; in that of the same file before it was packed or
+    unpacked, where that is gone; in the one called `shared`, as others write it.
+
+    >>> [place.name for place in vocabularies(Path("x.mtx"), "x.vocab.txt")][:2]
+    ['x.mtx.vocab.txt', 'x.mtx.xz.vocab.txt']
+    """
+    others = (path.with_name(plain_name(path) + suffix) for suffix in _PACKED)
+    gone = [own_vocabulary(other) for other in others if other != path and not other.exists()]
+    return [own_vocabulary(path), *gone, path.with_name(shared)]
+
+
 def renamed(path: Path, old: str, new: str) -> Path | None:
     """The file beside this one whose name has `new` in place of the last `old`, packed or not.
 

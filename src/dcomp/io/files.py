@@ -91,6 +91,7 @@ def _xz_engine() -> Any:
 
 _OPENERS: dict[str, Callable[[BinaryIO], Any]] = {
     ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    ".bgz": lambda raw: gzip.GzipFile(fileobj=raw),
     ".bz2": lambda raw: _Inflated(raw, bz2.BZ2Decompressor),
     ".xz": lambda raw: _Inflated(raw, _xz_engine),
 }

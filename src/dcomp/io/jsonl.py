@@ -20,11 +20,13 @@ def read_jsonl(
     *,
     where: Mapping[str, Any] | None = None,
     options: TextOptions | None = None,
+    free_labels: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
     """Count the words in the text fields of each object; the field "id", if there, names it.
 
-    where: values by field; objects that have others are left out.
+    where: values by field; objects that have others are left out. free_labels: whether the fields
+    of labels may be missing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -35,10 +37,11 @@ def read_jsonl(
     """
     path = Path(path)
     budget = Budget(path, limits)
-    return count_records(_records(path, budget), options or TextOptions(), budget, where)
+    found, options = records(path, budget), options or TextOptions()
+    return count_records(found, options, budget, where, free_labels)
 
 
-def _records(path: Path, budget: Budget) -> Iterator[tuple[str, dict[str, Any]]]:
+def records(path: Path, budget: Budget) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects, each with its place; one at a time, so that they are never all in memory."""
     number = 0
     with opened(path, budget) as stream:

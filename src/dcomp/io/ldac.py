@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dcomp.data.canonical import LIMIT, Rows, compressed
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
+from dcomp.io.beside import vocabularies
 from dcomp.io.files import StrPath, chunks_of_lines, opened, refuse_lines, vocabulary
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import ENTRY, is_whole, parse_lines
@@ -32,7 +33,8 @@ def read_ldac(
     vocab: StrPath | Sequence[str] | None = None,
     limits: Limits | None = None,
 ) -> Counts:
-    """Read an lda-c file; words come from `vocab`, or from `vocab.txt` beside the file.
+    """Read an lda-c file; words come from `vocab`, or from x.dat.vocab.txt or vocab.txt
+    beside x.dat.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +58,7 @@ def read_ldac(
         raise InvalidFile(f"{path}: the file is empty")
     lengths, terms, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
     largest = int(terms.max(initial=-1))
-    words, source = vocabulary(vocab, [path.with_name("vocab.txt")], budget)
+    words, source = vocabulary(vocab, vocabularies(path, "vocab.txt"), budget)
     if words is not None and len(words) <= largest:
         raise InvalidFile(
             f"{path}: terms must be below {len(words)}, the number of words in {source}; "

@@ -18,11 +18,13 @@ from scipy import sparse
 from dcomp.data.canonical import LIMIT
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile
+from dcomp.io.beside import vocabularies
 from dcomp.io.files import (
     Guarded,
     StrPath,
     chunks_of_lines,
     opened,
+    plain_name,
     refuse_lines,
     vocabulary,
 )
@@ -72,8 +74,8 @@ def read_matrix_market(
     fractional: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
-    """Read a matrix of documents by features; `vocab` names the features. `fractional`: whether
-    counts need not be whole.
+    """Read a matrix of documents by features; `vocab` names the features, or
+    x.mtx.vocab.txt or x.vocab.txt beside x.mtx. `fractional`: whether counts need not be whole.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -94,10 +96,19 @@ def read_matrix_market(
             header.n_lines,
             f"the header promises {header.n_entries} entries, the file holds {numbers.shape[1]}",
         )
-    names = vocabulary(vocab, budget=budget)[0]
+    names = vocabulary(vocab, vocab_beside(path), budget)[0]
     budget.charge_table(header.n_rows, header.n_columns, header.n_mirrored)
     matrix = _of_array(numbers[0], header) if header.is_array else _of_entries(numbers, header)
     return Counts.from_matrix(matrix, feature_names=names, fractional=fractional)
+
+
+def vocab_beside(path: Path) -> list[Path]:
+    """Where names of a matrix that has none itself may be: x.mtx.vocab.txt, x.vocab.txt.
+
+    >>> vocab_beside(Path("a/x.mtx.gz"))[-1].as_posix()
+    'a/x.vocab.txt'
+    """
+    return vocabularies(path, Path(plain_name(path)).stem + ".vocab.txt")
 
 
 def _read_header(path: Path, stream: Guarded) -> _Header:

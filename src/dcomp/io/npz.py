@@ -20,6 +20,7 @@ from dcomp.errors import DcompError, InvalidFile
 from dcomp.io.archive import Archive
 from dcomp.io.files import StrPath, opened, plain_name, vocabulary
 from dcomp.io.limits import Budget, Limits
+from dcomp.io.matrix_market import vocab_beside
 from dcomp.io.npy import parse_npy
 
 _PARTS = {
@@ -38,8 +39,9 @@ def read_npz(
     fractional: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
-    """Read a saved sparse matrix; `vocab` names the features. Pickled content is refused.
-    `fractional`: whether counts need not be whole.
+    """Read a saved sparse matrix; `vocab` names the features, or x.npz.vocab.txt or
+    x.vocab.txt beside x.npz. Pickled content is refused. `fractional`: whether counts need not be
+    whole.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +59,7 @@ def read_npz(
         with opened(path, budget) as packed:
             content = packed.rest()
         matrix = _matrix(io.BytesIO(content), budget, path)
-    names = vocabulary(vocab, budget=budget)[0]
+    names = vocabulary(vocab, vocab_beside(path), budget)[0]
     return Counts.from_matrix(matrix, feature_names=names, fractional=fractional)
 
 

@@ -22,11 +22,13 @@ def read_parquet(
     *,
     where: Mapping[str, Any] | None = None,
     options: TextOptions | None = None,
+    free_labels: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
     """Count the words in the text columns; the column "id", if there, names the documents.
 
-    where: values by column; rows that have others are left out.
+    where: values by column; rows that have others are left out. free_labels: whether the columns
+    of labels may be missing.
 
     >>> read_parquet("absent.parquet")
     Traceback (most recent call last):
@@ -36,16 +38,22 @@ def read_parquet(
     budget = Budget(path, limits)
     budget.trust(path.stat().st_size)
     try:
-        return count_records(_records(path, options, budget, where), options, budget, where)
+        found = records(path, options, budget, where, free_labels)
+        return count_records(found, options, budget, where, free_labels)
     except (DcompError, OSError, MemoryError):
         raise
     except Exception as error:  # of pyarrow, which has many
         raise InvalidFile(f"{path}: not a parquet file: {error}"[:300]) from None
 
 
-def _records(
-    path: Path, options: TextOptions, budget: Budget, where: Mapping[str, Any] | None
+def records(
+    path: Path,
+    options: TextOptions,
+    budget: Budget,
+    where: Mapping[str, Any] | None,
+    free_labels: bool = False,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows, each with its place, of the columns that are asked for."""
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -56,20 +64,29 @@ def _records(
     # gigabytes of text.
     with parquet.ParquetFile(path) as probe:
         columns = list(probe.schema_arrow.names)
+        paths = [probe.schema.column(place).path for place in range(len(probe.schema))]
         _check_size(probe, budget)
-    check_columns(path, columns, options)
+    check_columns(path, columns, options, free_labels)
     named = {*options.text, *options.labels, options.id or ID, *conditions(where)}
     chosen = [name for name in columns if name in named]
     number = 0
-    with parquet.ParquetFile(path, read_dictionary=chosen) as file:
+    repeated = [place for place in paths if place.split(".")[0] in chosen]  # of lists, too
+    with parquet.ParquetFile(path, read_dictionary=repeated) as file:
         for batch in file.iter_batches(_ROWS, columns=chosen, use_threads=False):
             for row in range(batch.num_rows):
                 number += 1
                 record = {name: batch.column(name)[row].as_py() for name in chosen}
-                cost = sum(4 * len(v) for v in record.values() if isinstance(v, str))
+                cost = sum(map(_cost, record.values()))
                 budget.charge(cost, f"row {number:,}")
                 yield f"{path}: row {number:,}", record
                 budget.free(cost)
+
+
+def _cost(value: Any) -> int:
+    """Bytes that a cell may take: a text, or a list of tokens."""
+    if isinstance(value, list):
+        return 60 * len(value) + sum(map(_cost, value))
+    return 4 * len(value) if isinstance(value, str) else 0
 
 
 def _check_size(file: Any, budget: Budget) -> None:

@@ -19,9 +19,10 @@ from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
 from dcomp.errors import InvalidFile
-from dcomp.io.beside import renamed, required
+from dcomp.io.beside import required
 from dcomp.io.files import OF_NAME, StrPath, opened, text_lines
 from dcomp.io.limits import Budget, Limits
+from dcomp.io.loci import locus_names, population_labels
 
 _MAGIC = b"\x6c\x1b"
 _FIRST = np.array([2, 0, 1, 0], np.int32)  # copies of the first allele, by code
@@ -62,9 +63,7 @@ def read_plink(
     snps = _fields(bim, "chromosome, id, distance, position, allele 1, allele 2", budget)
     packed = _packed(path, len(people), len(snps), budget)
     ids, about = _people(people)
-    labelled = Path(populations) if populations else renamed(path, ".bed", ".pop") or _pops(path)
-    if labelled is not None:
-        about["population"] = _labels(labelled, len(people), budget)
+    about |= population_labels(path, ".bed", populations, len(people), budget)
     features = _features(snps)
     indptr, indices, data = _entries(packed, len(people), len(snps), budget)
     return Counts(
@@ -76,10 +75,6 @@ def read_plink(
         attributes=Attributes(len(people), about),
         empty_is_missing=True,
     )
-
-
-def _pops(path: Path) -> Path | None:
-    return renamed(path, ".bed", ".pops")
 
 
 def _fields(path: Path, columns: str, budget: Budget) -> list[list[str]]:
@@ -198,27 +193,10 @@ def _people(rows: Sequence[Sequence[str]]) -> tuple[list[str], dict[str, list[An
 
 
 def _features(rows: Sequence[Sequence[str]]) -> FeatureSpace:
-    """Two alleles per SNP; a SNP without an id of its own is called by its place."""
-    often = Counter(row[1] for row in rows)
-    ids = [row[1] if often[row[1]] == 1 else f"{row[0]}:{row[3]}" for row in rows]
-    often = Counter(ids)
-    if len(often) < len(ids):
-        ids = [f"{name}#{s + 1}" if often[name] > 1 else name for s, name in enumerate(ids)]
-    if len(set(ids)) < len(ids):
-        ids = [f"SNP{s + 1}" for s in range(len(ids))]
+    """Two alleles per SNP."""
+    ids = locus_names([(row[1], f"{row[0]}:{row[3]}") for row in rows])
     names: list[str] = []
     for row in rows:
         names += row[4:6] if row[4] != row[5] else ("A1", "A2")
     blocks = np.repeat(np.arange(len(rows), dtype=np.int32), 2)
     return FeatureSpace(tuple(names), blocks, tuple(ids))
-
-
-def _labels(path: Path, n_people: int, budget: Budget) -> list[str | None]:
-    lines = [line.strip() for _, line in text_lines(path, budget=budget)]
-    while lines and not lines[-1]:
-        lines.pop()
-    if len(lines) != n_people:
-        raise InvalidFile(
-            f"{path}: expected a label per person, {n_people:,} lines; found {len(lines):,}"
-        )
-    return [None if line in ("-", "") else line for line in lines]

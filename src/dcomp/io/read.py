@@ -14,6 +14,7 @@ from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.io.anndata import read_h5ad
 from dcomp.io.categories import read_categories
+from dcomp.io.dcounts import open_corpus
 from dcomp.io.docword import read_docword
 from dcomp.io.files import StrPath, metered, opened, plain_name
 from dcomp.io.jsonl import read_jsonl
@@ -29,6 +30,7 @@ from dcomp.io.table import read_table
 from dcomp.io.tenx import is_10x, read_10x
 from dcomp.io.text import read_text
 from dcomp.io.text_table import has_columns, read_text_table
+from dcomp.io.vcf import read_vcf
 from dcomp.io.votes import read_votes
 from dcomp.io.voteview import BEGINS, read_voteview
 from dcomp.printable import printable
@@ -57,9 +59,10 @@ class Format:
         """
         parameters = inspect.signature(self.read).parameters.values()
         own = (p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
-        return (*(name for name in own if name not in ("limits", "options")), *self.words)
+        return (*(name for name in own if name not in _UNTYPED), *self.words)
 
 
+_UNTYPED = ("limits", "options", "free_labels")  # of readers, and no options of `read`
 _ALL = tuple(field.name for field in fields(TextOptions))
 _FIELDS = ("text", "id", "labels", "text_blocks")  # which only files with fields have
 _OF_WORDS = tuple(name for name in _ALL if name not in _FIELDS)
@@ -95,6 +98,7 @@ FORMATS: dict[str, Format] = {
     ),
     "categories": Format(read_categories, (), "a table of answers, one question per column"),
     "plink": Format(read_plink, (".bed",), "PLINK's genotypes, with .bim and .fam beside"),
+    "vcf": Format(read_vcf, (".vcf",), "VCF, of which the genotypes (GT) are read"),
     "structure": Format(
         read_structure,
         (".str", ".stru", ".structure"),
@@ -103,6 +107,7 @@ FORMATS: dict[str, Format] = {
     "10x": Format(read_10x, (), "a folder with matrix.mtx, features.tsv and barcodes.tsv"),
     "h5ad": Format(read_h5ad, (".h5ad",), "AnnData's file of cells and genes"),
     "votes": Format(read_votes, (), "a table of votes, one roll call per column"),
+    "dcounts": Format(open_corpus, (".dcounts",), "dcomp's own, which is mapped and not read"),
 }
 
 
@@ -126,7 +131,8 @@ def read(
     Text (lines, JSON lines, folders, tables and parquet where `text` names a column) takes the
     options of `dcomp.TextOptions`: which fields, what a word is, which words are kept. Files with
     fields take `where`: {"split": "train"} reads the documents that have it. With `like`, a fit or
-    counts of text, words are found as they were for it. `progress` is told how many bytes of the
+    counts of text, words are found as they were for it; its labels are read where they are there.
+    `progress` is told how many bytes of the
     file are read, and how many there are.
 
     A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
@@ -204,6 +210,9 @@ def _made(chosen: Format, like: Any, options: Mapping[str, Any]) -> dict[str, An
     if chosen.words:
         made = TextOptions(**words) if like is None else options_of(like).for_new(**words)
         own["options"] = made
+        # Labels of the documents that were fitted: new ones need not have them.
+        if like is not None and "labels" in chosen.words and "labels" not in words:
+            own["free_labels"] = True
     elif like is not None:
         options_of(like)
     return own

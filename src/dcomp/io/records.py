@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dcomp.data.attributes import Attributes
+from dcomp.data.attributes import SEVERAL, Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.joining import joined
 from dcomp.data.text_options import TextOptions
@@ -67,17 +67,19 @@ def count_records(
     options: TextOptions,
     budget: Budget,
     where: Where | None = None,
+    free_labels: bool = False,
 ) -> Counts:
-    """Counts of the texts, with ids and labels; each record comes with its place in the file."""
+    """Counts of the texts, with ids and labels; each record comes with its place in the file.
+    free_labels: labels that no record has are left out."""
     wanted = conditions(where)
-    notes = _Notes(options, budget)
+    notes = _Notes(options, budget, free_labels)
     bags = _Bags(options, budget)
     seen: set[str] = set()
     n_seen = 0
     for place, record in records:
         n_seen += 1
         seen.update(name for name in wanted if name in record)
-        if all(_meets(record.get(name, _ABSENT), wanted[name]) for name in wanted):
+        if meets(record, wanted):
             bags.add(place, record)
             notes.add(place, record)
     for name in wanted:
@@ -88,6 +90,15 @@ def count_records(
         raise InvalidCounts(f"none of {n_seen:,} documents has {asked}")
     about = Attributes(notes.n, notes.columns())
     return bags.counts(doc_ids=notes.doc_ids, attributes=about)
+
+
+def meets(record: Record, wanted: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether a record has what `conditions` ask for.
+
+    >>> meets({"split": "TRAIN"}, {"split": ("TRAIN", "TEST")}), meets({}, {"split": ("TRAIN",)})
+    (True, False)
+    """
+    return all(_meets(record.get(name, _ABSENT), wanted[name]) for name in wanted)
 
 
 def _meets(value: Any, allowed: tuple[str, ...]) -> bool:
@@ -103,6 +114,7 @@ class _Notes:
 
     options: TextOptions
     budget: Budget
+    free_labels: bool
     ids: list[str] = field(default_factory=list)
     labels: list[list[Any]] = field(default_factory=list)
     n: int = 0
@@ -131,10 +143,14 @@ class _Notes:
         return tuple(self.ids) if self.ids else None
 
     def columns(self) -> dict[str, list[Any]]:
-        for name, values in zip(self.options.labels, self.labels, strict=True):
-            if all(value is None for value in values):
+        found = dict(zip(self.options.labels, self.labels, strict=True))
+        for name in self.options.labels:
+            if any(value is not None for value in found[name]):
+                continue
+            if not self.free_labels:
                 raise InvalidParameter(f"labels: no document has a field {name!r}")
-        return dict(zip(self.options.labels, self.labels, strict=True))
+            del found[name]
+        return found
 
 
 def _name(value: Any, where: str) -> str:
@@ -152,7 +168,7 @@ def _label(value: Any, where: str) -> Any:
     if isinstance(value, int):
         return value if abs(value) < 1 << 63 else float(value)
     if isinstance(value, list) and not any(isinstance(item, list | dict) for item in value):
-        value = ", ".join(map(as_text, value))
+        value = SEVERAL.join(map(as_text, value))
     if not isinstance(value, str):
         raise InvalidFile(f"{where} must hold a label; found {str(value)[:40]}")
     return _name(value, where)

@@ -12,11 +12,15 @@ import re
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp.io.limits import Budget
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _EACH = 240  # bytes that an item may take: a key, a value, and the places of both
+# Of records with few keys each, as histories are: items, whose keys are the same ones again and
+# whose places no dictionary has made room for that then outgrew it; objects; lists.
+_FEW_KEYS, _OF_RECORDS = 24, (80, 350, 100)
 _LONGEST = 40  # digits of a whole number; 64 bits have 20
 
 
@@ -33,11 +37,11 @@ def parse_json(content: bytes, budget: Budget, what: str, *, nan: bool = True) -
     """
     n_opened = content.count(b"[") + content.count(b"{")
     is_small = len(content) < 1 << 14 and n_opened <= int(budget.limits.depth)
-    depth, n_items = (n_opened, 0) if is_small else _outline(content)
+    depth, memory = (n_opened, 0) if is_small else _outline(content)
     most = int(budget.limits.depth)
     if depth > most:
         raise ValueError(f"it is {depth:,} deep, and may be {most}; limits=dcomp.Limits(depth=…)")
-    cost = len(content) * (3 if content.isascii() else 9) + _EACH * n_items
+    cost = len(content) * (3 if content.isascii() else 9) + memory
     budget.charge(cost, what)
     value = (_LENIENT if nan else _STRICT).decode(content.decode())
     if not nan and _SURROGATE.search(content):
@@ -47,7 +51,7 @@ def parse_json(content: bytes, budget: Budget, what: str, *, nan: bool = True) -
 
 
 def _outline(content: bytes) -> tuple[int, int]:
-    """How deep a text is, and how many items it has at most."""
+    """How deep a text is, and what its items may take of memory at most, beside their letters."""
     bare = content.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in content else content
     text = np.frombuffer(bare, np.uint8)
     outside = np.bitwise_xor.accumulate(text == ord('"')) ^ True  # an even number of quotes before
@@ -58,7 +62,19 @@ def _outline(content: bytes) -> tuple[int, int]:
     if not n_items:
         return 0, 0
     steps = opens.astype(np.int8) - closes.astype(np.int8)
-    return int(np.cumsum(steps[steps != 0], dtype=np.int32).max(initial=0)), n_items
+    depth = int(np.cumsum(steps[steps != 0], dtype=np.int32).max(initial=0))
+    return depth, _memory(marks, n_items)
+
+
+def _memory(marks: npt.NDArray[np.uint8], n_items: int) -> int:
+    """What items take, given the marks outside of texts."""
+    braces = np.flatnonzero((marks == ord("{")) | (marks == ord("}")))
+    keys = np.searchsorted(np.flatnonzero(marks == ord(":")), braces)  # in front of each
+    if np.diff(keys).max(initial=0) > _FEW_KEYS:
+        return _EACH * n_items
+    n_objects, n_lists = (int((marks == ord(mark)).sum()) for mark in "{[")
+    item, an_object, a_list = _OF_RECORDS
+    return item * (n_items - n_objects - n_lists) + an_object * n_objects + a_list * n_lists
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

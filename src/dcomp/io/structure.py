@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
-from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.errors import DataWarning, InvalidFile, InvalidParameter, warn
 from dcomp.io.categories import Names, names
 from dcomp.io.files import OF_NAME, StrPath, text_lines
 from dcomp.io.limits import Budget, Limits
+from dcomp.io.loci import POPULATION
 
-ID, POPULATION = "id", "population"
+ID = "id"
 _HEADERS = 3  # lines of other length that may come first: names, recessive alleles, distances
 _CELL = 80  # bytes that a cell takes until the table is made
 _LINE = 200  # bytes that a line of numbers takes beside
@@ -63,10 +65,21 @@ def read_structure(
         raise InvalidParameter(f"rows must be 1 or 2, of each individual; got {rows!r}")
     table = _read(path, Budget(path, limits))
     front = None if columns is None else names("columns", columns)
+    _check_names(front)
     layout = _layout(table, [] if front == ["none"] else front, None if rows is None else int(rows))
     alleles, about = layout.cut(table)
     codes = None if missing is None else names("missing", missing)
     return _counts(table, layout, _checked(table, layout, alleles, codes), about)
+
+
+def _check_names(front: list[str] | None) -> None:
+    """An error for a name that is nearly one of those that mean something."""
+    for name in front or ():
+        near = get_close_matches(name.lower(), (ID, POPULATION, "none"), 1, 0.75)
+        if near and name not in (ID, POPULATION, "none"):
+            raise InvalidParameter(
+                f"columns: {name!r} would be an attribute of that name; is {near[0]!r} meant?"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +242,7 @@ def _checked(
     gone = [value in _NOTHING or value.startswith("-") for value in values]
     if codes is not None:
         gone = [value in codes or value in _NOTHING for value in values]
+        _check_codes(table, [values[code] for code in np.unique(alleles).tolist()], codes)
     is_gone = np.array(gone)
     if codes is None and "0" in values and not is_gone[alleles].any():
         is_gone[values.index("0")] = _never_beside(alleles, values.index("0"))
@@ -244,6 +258,21 @@ def _checked(
             f"columns ({', '.join(layout.front) or 'none'}): {_ASK}"
         )
     return out
+
+
+def _check_codes(table: _Table, there: list[str], codes: list[str]) -> None:
+    """An error where none of the codes is there, and others that look like one are; a warning where
+    nothing is missing."""
+    if set(codes) & set(there):
+        return
+    likely = sorted(value for value in there if value.startswith("-"))
+    given = ", ".join(codes)
+    if likely:
+        raise InvalidParameter(
+            f"missing: no allele in {table.path} is {given}, and some are {likely[0]}, which would "
+            "be an allele; leave missing= out, or give the code that the file has"
+        )
+    warn(f"{table.path}: no allele has the code {given} of a missing one", DataWarning)
 
 
 def _never_beside(alleles: NDArray[np.int32], zero: int) -> bool:

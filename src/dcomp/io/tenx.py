@@ -77,10 +77,11 @@ def _turned(counts: Counts, space: FeatureSpace, ids: tuple[str, ...]) -> Counts
 
 def _gene_names(genes: list[list[str]]) -> list[str]:
     symbols = [line[1] if len(line) > 1 and line[1] else line[0] for line in genes]
-    often = Counter(symbols)
+    kinds = [line[2] if len(line) > 2 else "" for line in genes]
+    often = Counter(zip(kinds, symbols, strict=True))  # a gene and its antibody are told apart
     return [
-        symbol if often[symbol] == 1 else f"{symbol} ({line[0]})"
-        for symbol, line in zip(symbols, genes, strict=True)
+        symbol if often[kind, symbol] == 1 else f"{symbol} ({line[0]})"
+        for kind, symbol, line in zip(kinds, symbols, genes, strict=True)
     ]
 
 

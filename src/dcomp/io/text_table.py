@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,13 @@ def read_text_table(
     where: Mapping[str, Any] | None = None,
     delimiter: str | None = None,
     options: TextOptions | None = None,
+    free_labels: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
     """Count the words in the text columns; the column "id", if there, names the documents.
 
-    where: values by column; rows that have others are left out.
+    where: values by column; rows that have others are left out. free_labels: whether the columns
+    of labels may be missing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -41,23 +43,39 @@ def read_text_table(
     """
     path, options = Path(path), options or TextOptions()
     budget = Budget(path, limits)
+    with contextlib.closing(records(path, options, budget, delimiter, free_labels)) as found:
+        counts = count_records(found, options, budget, where, free_labels)
+    if not counts.attributes:
+        return counts
+    return counts.with_attributes({n: _typed(counts.attributes[n]) for n in counts.attributes})
+
+
+def records(
+    path: Path,
+    options: TextOptions,
+    budget: Budget,
+    delimiter: str | None = None,
+    free_labels: bool = False,
+) -> Generator[tuple[str, dict[str, Any]], None, None]:
+    """The rows, each with its place."""
     rows = table_rows(path, delimiter_of(path, delimiter), budget)
     with _long_cells(), contextlib.closing(rows):
         _, header = next(rows, (1, []))
-        check_columns(path, header, options)
-        records = ((f"{path}:{line}", dict(zip(header, row, strict=True))) for line, row in rows)
-        counts = count_records(records, options, budget, where)
-    if not options.labels:
-        return counts
-    return counts.with_attributes({n: _typed(counts.attributes[n]) for n in options.labels})
+        check_columns(path, header, options, free_labels)
+        for line, row in rows:
+            yield f"{path}:{line}", dict(zip(header, row, strict=True))
 
 
-def check_columns(path: Path, header: Sequence[str], options: TextOptions) -> None:
-    """An error unless the columns of text, id and labels are there, and no two are alike."""
+def check_columns(
+    path: Path, header: Sequence[str], options: TextOptions, free_labels: bool = False
+) -> None:
+    """An error unless the columns of text, id and labels are there, and no two are alike;
+    free_labels: those of labels may be missing."""
     twice = [name for name in header if list(header).count(name) > 1] if len(header) < 999 else []
     if twice:
         raise InvalidFile(f"{path}:1: columns must differ; {twice[0]!r} is there twice")
-    named = (*options.text, *options.labels, *((options.id,) if options.id else ()))
+    labels = () if free_labels else options.labels
+    named = (*options.text, *labels, *((options.id,) if options.id else ()))
     for name in named:
         if name not in header:
             there = ", ".join(map(repr, header[:20])) or "none"

@@ -67,6 +67,7 @@ def read_votes(
     beside_votes = {
         column_name("attributes", name, there) for name in names("attributes", attributes)
     }
+    _refuse_description(path, there)
     calls = [c for c in columns if _codes(c) is not None and c.name not in beside_votes]
     if not calls:
         raise InvalidFile(
@@ -81,6 +82,19 @@ def read_votes(
     found = read_calls(renamed(path, "votes", "rollcalls"), numbered | blocks, budget)
     counts = of_votes(cells, list(blocks), members, about)
     return finished(counts, found, outcome=outcome, contested=contested, transpose=transpose)
+
+
+def _refuse_description(path: Path, there: list[str]) -> None:
+    """An error for a file that describes roll calls, a line each: no votes are in it."""
+    names_of = {name.lower() for name in there}
+    for yea, nay in (("yea", "nay"), ("yeas", "nays"), ("yea_count", "nay_count")):
+        if {yea, nay} <= names_of:
+            votes = renamed(path, "rollcalls", "votes")
+            instead = f"{votes.name} beside it has them" if votes else "give the file that has them"
+            raise InvalidFile(
+                f"{path}:1: this describes roll calls, a line each with its numbers of {yea} and "
+                f"{nay}, and holds no member's votes: {instead}"
+            )
 
 
 def calls_beside(path: Path, limits: Limits | None = None) -> Calls:

@@ -20,6 +20,7 @@ from scipy import sparse
 from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
+from dcomp.data.frames import is_label
 from dcomp.errors import DcompError, InvalidFile, InvalidParameter
 from dcomp.io.cells import BATCH, Cells, is_number
 from dcomp.io.files import OF_NAME
@@ -51,10 +52,24 @@ def read_wide(
     names = header[label_columns:]
     if not transpose:
         _space(path, names)  # before the lines are read
+        _refuse_labels(path, header, label_columns)
     body = _Body(cells, names, label_columns, transpose)
     for batch in _batches(chain([first], rows), max(1, BATCH // len(header))):
         body.add(batch)
     return body.turned(path) if transpose else body.counts(path, header)
+
+
+def _refuse_labels(path: Path, header: list[str], label_columns: int) -> None:
+    """An error where the first or last column of counts is called "year", "label" and the like."""
+    names = header[label_columns:]
+    for j in (0, len(names) - 1) if len(names) > 1 else ():
+        if len(names[j]) > 1 and is_label(names, j):  # "x" and "y" are any columns
+            instead = f"label_columns={label_columns + 1} takes it for one" if j == 0 else ""
+            instead = instead or "take the column out"
+            raise InvalidFile(
+                f"{path}:1: every column of a wide table must hold counts, and {names[j]!r} says "
+                f"what a document is: {instead} (a feature of that name needs another)"
+            )
 
 
 def _words_in_front(row: list[str]) -> int:

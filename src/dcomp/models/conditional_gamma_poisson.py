@@ -15,6 +15,7 @@ from scipy.special import expit, gammaln
 
 from dcomp import _core
 from dcomp.errors import InvalidParameter
+from dcomp.models.allowed import Allowed
 from dcomp.models.arrays import (
     FloatArray,
     component_vector,
@@ -28,6 +29,7 @@ from dcomp.models.learning import RHO_CAP, Learning, check_shared
 from dcomp.models.loadings import DirichletLoadings
 from dcomp.models.options import ALPHA, BETA, RHO, Option, Request, is_word
 from dcomp.models.prior import Capabilities, GammaForm, Parameter, Slots, TokenWeights, share_below
+from dcomp.models.pseudo import Pseudo
 from dcomp.models.sums import Sums
 
 _CAPABILITIES = Capabilities(
@@ -38,6 +40,7 @@ _CAPABILITIES = Capabilities(
     left_to_right=True,
     evidence=True,
     gammas=True,
+    restricts=True,
     normalised=True,
     why={
         "fixed_point": "an exact zero makes E[log l] infinite, so that a document has no fixed "
@@ -136,32 +139,42 @@ class ConditionalGammaScores(GammaScores):
             learn_rho=stored_flag(entry, "learn_rho"),
         )
 
-    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
+    def counts_seen(
+        self, c: npt.NDArray[Any], exposure: FloatArray, allowed: Allowed | None = None
+    ) -> Sums | None:
         """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
         if not self.learned:
             return None
         u = np.where(c > 0, 1.0, 1 - self.zero_probability(exposure))
-        moments = self._moments_where_present(c, exposure, u)
-        return Sums({**moments.values, "n_docs": len(c)})
+        may = np.ones(c.shape) if allowed is None else allowed.mask.astype(np.float64)
+        moments = self._moments_where_present(c, exposure, u * may)
+        return Sums({**moments.values, "n_docs": may.sum(axis=0)})
 
     def learn_from_counts(
-        self, seen: Sums | None
+        self, seen: Sums | None, pseudo: Pseudo | None = None
     ) -> tuple[ConditionalGammaScores, tuple[str, ...]]:
         """One EM step for α, β and ρ given drawn counts c (I, K): scores are weighed by
         u = P(l > 0 | c), and ρ is the mean of 1 − u (MODELS §6)."""
-        learned, capped = super().learn_from_counts(seen)
+        learned, capped = super().learn_from_counts(seen, pseudo)
         if seen is None or not self.learn_rho:
             return learned, capped
-        rho = np.clip(1 - seen["present"] / seen["n_docs"], 0.0, RHO_CAP)
+        if pseudo is not None:
+            seen = seen + pseudo.sums(self.n_components)
+        rho = np.clip(1 - seen["present"] / np.maximum(seen["n_docs"], 1), 0.0, RHO_CAP)
         return replace(learned, rho=rho), (*capped, "rho") if (rho >= RHO_CAP).any() else capped
 
     def native(
-        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+        self,
+        exposure: FloatArray | None = None,
+        *,
+        mode: str = "expect",
+        power: float = 1.0,
+        **allowed: Any,
     ) -> _core.ScorePrior:
         """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
         then with a power of the scores below 1 where EM is tempered."""
         numbers = {"alpha": self.alpha, "beta": self.beta, "rho": self.rho}
-        return _core.ScorePrior("CGP", numbers, exposure, mode=mode, power=power)
+        return _core.ScorePrior("CGP", numbers, exposure, mode=mode, power=power, **allowed)
 
     def zero_probability(self, exposure: FloatArray) -> FloatArray:
         """q0 = P(l_k = 0 | c_k = 0), (I, K): ρ against (1 − ρ) (β / (β + e))^α."""
@@ -283,7 +296,7 @@ class ConditionalGammaPoisson(GammaPoisson):
         scores = ConditionalGammaScores.build(
             K, rho=0.5 if learn_rho else rho, learn_rho=learn_rho, **gamma_priors(request, K)
         )
-        return cls(scores, request.loadings())
+        return cls(scores, request.loadings(K))
 
     def without_zeros(self) -> GammaPoisson:
         """GP with the same α and β."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
 from dcomp import _core
+from dcomp.models.allowed import Allowed, Users
 from dcomp.models.arrays import (
     FloatArray,
     component_vector,
@@ -26,6 +27,7 @@ from dcomp.models.learning import (
     check_shape_of_mode,
     check_shared,
     dirichlet_alpha,
+    grouped_alpha,
     polya_alpha,
     shared_dirichlet_alpha,
     shared_polya_alpha,
@@ -43,7 +45,10 @@ from dcomp.models.prior import (
     learned_names,
     share_below,
 )
-from dcomp.models.sums import Tallies
+from dcomp.models.pseudo import Pseudo
+from dcomp.models.sums import Sums, Tallies
+
+UNPARTED = 2.0  # the most that α is on average while documents have not parted
 
 _CAPABILITIES = Capabilities(
     fixed_point="mean-field",
@@ -52,6 +57,7 @@ _CAPABILITIES = Capabilities(
     left_to_right=True,
     evidence=True,
     gammas=True,
+    restricts=True,
     normalised=True,
 )
 
@@ -127,30 +133,74 @@ class DirichletScores:
         return cls.build(len(alpha), alpha, learn_alpha=stored_learning(entry["learn_alpha"]))
 
     def learn_from_moments(
-        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int | Users
     ) -> tuple[DirichletScores, tuple[str, ...]]:
         """With α that maximises its part of the bound, given Σ_i E[log m], and the names of what
         is at a limit."""
         if not self.learn_alpha:
             return self, ()
+        if isinstance(n_docs, Users):
+            return self._learn_among(n_docs, log_scores)
         step = shared_dirichlet_alpha if self.learn_alpha == "shared" else dirichlet_alpha
         alpha, capped = step(self.alpha, log_scores / n_docs)
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
-    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Tallies | None:
-        """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
-        return Tallies.build(c) if self.learn_alpha else None
+    def restrained(self, learned: DirichletScores) -> DirichletScores:
+        """On the way to what was learned, as far as α is 2 on average: of documents that have not
+        parted yet α is learned in the thousands, and then never lets them part. The likelihood is
+        concave in α, so that a part of the way is not lower than its beginning.
 
-    def learn_from_counts(self, seen: Tallies | None) -> tuple[DirichletScores, tuple[str, ...]]:
-        """One step of learning α from drawn counts c (I, K), monotone in log p(c); one α for all
-        is the maximum at once."""
-        if seen is None:
-            return self, ()
-        step = shared_polya_alpha if self.learn_alpha == "shared" else polya_alpha
-        alpha, capped = step(self.alpha, seen)
+        >>> scores = DirichletScores.build(2, 0.5, learn_alpha=True)
+        >>> scores.restrained(replace(scores, alpha=np.array([8.0, 4.0]))).alpha
+        array([2.54545455, 1.45454545])
+        """
+        now, then = self.alpha.mean(), learned.alpha.mean()
+        if then <= max(now, UNPARTED):
+            return learned
+        part = max(UNPARTED - now, 0.0) / (then - now)
+        return replace(learned, alpha=self.alpha + part * (learned.alpha - self.alpha))
+
+    def _learn_among(
+        self, users: Users, log_scores: FloatArray
+    ) -> tuple[DirichletScores, tuple[str, ...]]:
+        """The same where documents may not use all components (MODELS §11)."""
+        shared = self.learn_alpha == "shared"
+        alpha, capped = grouped_alpha(
+            self.alpha, log_scores, users.masks, users.sizes, shared=shared
+        )
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
-    def modes_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> None:
+    def counts_seen(
+        self, c: npt.NDArray[Any], exposure: FloatArray, allowed: Allowed | None = None
+    ) -> Tallies | Sums | None:
+        """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
+        if not self.learn_alpha:
+            return None
+        if allowed is None:
+            return Tallies.build(c)
+        logs = allowed.ask(self, "expected_log", c, exposure).sum(axis=0)
+        return Sums({"log_scores": logs, "users": allowed.users})
+
+    def learn_from_counts(
+        self, seen: Tallies | Sums | None, pseudo: Pseudo | None = None
+    ) -> tuple[DirichletScores, tuple[str, ...]]:
+        """One step of learning α from drawn counts c (I, K), monotone in log p(c), with its prior
+        where one is given; one α for all is the maximum at once. Where documents may not use all
+        components it is a step of EM."""
+        if seen is None:
+            return self, ()
+        if isinstance(seen, Sums):
+            return self._learn_among(seen["users"], seen["log_scores"])
+        step = shared_polya_alpha if self.learn_alpha == "shared" else polya_alpha
+        prior: dict[str, Any] = {}
+        if pseudo is not None:
+            prior = {"worth": pseudo.worth, "logs": pseudo.logs(self.n_components)}
+        alpha, capped = step(self.alpha, seen, **prior)
+        return replace(self, alpha=alpha), ("alpha",) if capped else ()
+
+    def modes_seen(
+        self, c: npt.NDArray[Any], exposure: FloatArray, allowed: Allowed | None = None
+    ) -> None:
         """Nothing that `learn_at_mode` needs."""
 
     def learn_at_mode(self, seen: None) -> tuple[DirichletScores, tuple[str, ...]]:
@@ -167,11 +217,16 @@ class DirichletScores:
         return {"alpha": 1.0}
 
     def native(
-        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+        self,
+        exposure: FloatArray | None = None,
+        *,
+        mode: str = "expect",
+        power: float = 1.0,
+        **allowed: Any,
     ) -> _core.ScorePrior:
         """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
         then with a power of the scores below 1 where EM is tempered."""
-        return _core.ScorePrior("DM", {"alpha": self.alpha}, mode=mode, power=power)
+        return _core.ScorePrior("DM", {"alpha": self.alpha}, mode=mode, power=power, **allowed)
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[m | c] (I, K) = (α + c) / Σ(α + c)."""
@@ -287,4 +342,4 @@ class DirichletMultinomial(MultinomialModel):
         """The model from what was typed."""
         K = request.components()
         alpha, learn_alpha = request.alpha(K)
-        return cls(DirichletScores.build(K, alpha, learn_alpha=learn_alpha), request.loadings())
+        return cls(DirichletScores.build(K, alpha, learn_alpha=learn_alpha), request.loadings(K))

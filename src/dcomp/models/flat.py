@@ -76,7 +76,9 @@ class FlatModel(ABC):
     ) -> float:
         """log p(w, scores, Θ): BJ06 (2), (3) or (4), and the prior of Θ, with scores (I, K); of LN
         their density is that of η = log m, centred."""
-        gamma = self.loadings.per_feature(len(Theta))
         words = self.log_likelihood(observed, scores, Theta, combinatoric=combinatoric)
-        prior = log_dirichlet_density(Theta, gamma, observed.counts.features.blocks)
+        blocks, free = observed.counts.features.blocks, self.loadings.free(self.n_components)
+        gamma = self.loadings.table(len(Theta), self.n_components)
+        own = gamma if gamma.shape[1] == 1 else gamma[:, free]
+        prior = log_dirichlet_density(Theta[:, free], own, blocks)
         return float((words + self.scores.log_density(scores)).sum()) + prior

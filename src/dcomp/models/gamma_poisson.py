@@ -15,6 +15,7 @@ from scipy.special import digamma, gammaln
 
 from dcomp import _core
 from dcomp.errors import InvalidParameter
+from dcomp.models.allowed import Allowed, Users
 from dcomp.models.arrays import (
     FloatArray,
     component_vector,
@@ -45,6 +46,7 @@ from dcomp.models.prior import (
     learned_names,
     share_below,
 )
+from dcomp.models.pseudo import Pseudo
 from dcomp.models.sums import Sums
 
 _CAPABILITIES = Capabilities(
@@ -55,6 +57,7 @@ _CAPABILITIES = Capabilities(
     left_to_right=True,
     evidence=True,
     gammas=True,
+    restricts=True,
     normalised=True,
 )
 
@@ -158,12 +161,18 @@ class GammaScores:
         return cls.build(len(alpha), alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta)
 
     def learn_from_moments(
-        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int | Users
     ) -> tuple[Self, tuple[str, ...]]:
         """With α and β that maximise their part of the bound, given Σ_i E[log l] and Σ_i E[l], and
         the names of what is at a limit."""
-        mean_log, mean = log_scores / n_docs, mean_scores / n_docs
+        of = n_docs.of_components if isinstance(n_docs, Users) else n_docs
+        mean_log, mean = log_scores / of, mean_scores / of
         return self._learn(mean_log, mean, np.ones(self.n_components))
+
+    def restrained(self, learned: Self) -> Self:
+        """All of what was learned of documents that have not parted yet: shapes have a limit that
+        lets them part."""
+        return learned
 
     def _learn(
         self, mean_log: FloatArray, mean: FloatArray, weight: FloatArray
@@ -176,11 +185,14 @@ class GammaScores:
             changes, capped = gamma_parameters(*given, mean_log, mean)
         return replace(self, **changes), capped
 
-    def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
+    def counts_seen(
+        self, c: npt.NDArray[Any], exposure: FloatArray, allowed: Allowed | None = None
+    ) -> Sums | None:
         """What `learn_from_counts` needs of documents with the counts c (I, K); it adds."""
         if not (self.learn_alpha or self.learn_beta):
             return None
-        return self._moments_where_present(c, exposure, np.ones(c.shape))
+        may = np.ones(c.shape) if allowed is None else allowed.mask.astype(np.float64)
+        return self._moments_where_present(c, exposure, may)
 
     def _moments_where_present(
         self, c: npt.NDArray[Any], exposure: FloatArray, present: FloatArray
@@ -196,28 +208,39 @@ class GammaScores:
             }
         )
 
-    def learn_from_counts(self, seen: Sums | None) -> tuple[Self, tuple[str, ...]]:
+    def learn_from_counts(
+        self, seen: Sums | None, pseudo: Pseudo | None = None
+    ) -> tuple[Self, tuple[str, ...]]:
         """One EM step for α and β given drawn counts c (I, K), by the moments of each score given
-        its count (MODELS §6): monotone in log p(c)."""
+        its count (MODELS §6): monotone in log p(c), with its prior where one is given."""
         if seen is None or not (self.learn_alpha or self.learn_beta):
             return self, ()
+        if pseudo is not None:
+            seen = seen + pseudo.sums(self.n_components)
         weight = np.maximum(seen["present"], 1e-300)
         mean, mean_log = seen["scores"] / weight, seen["log_scores"] / weight
         return self._learn(mean_log, mean, weight)
 
-    def modes_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> Sums | None:
+    def modes_seen(
+        self, c: npt.NDArray[Any], exposure: FloatArray, allowed: Allowed | None = None
+    ) -> Sums | None:
         """What `learn_at_mode` needs of documents with the expected words c (I, K); it adds."""
         if not self.learn_beta:
             return None
         scores = (self.alpha + c) / (self.beta + exposure[:, None])
-        return Sums({"scores": scores.sum(axis=0), "n_docs": len(c)})
+        if allowed is None:
+            return Sums({"scores": scores.sum(axis=0), "n_docs": len(c)})
+        may = allowed.mask
+        return Sums({"scores": (may * scores).sum(axis=0), "n_docs": may.sum(axis=0)})
 
     def learn_at_mode(self, seen: Sums | None) -> tuple[Self, tuple[str, ...]]:
         """β = α / mean E[l], E[l] = (α + c) / (β + e): from the mean of the scores given c, because
         the joint mode of scores and their scale does not exist (MODELS §7)."""
         if seen is None:
             return self, ()
-        beta = np.clip(self.alpha / (seen["scores"] / seen["n_docs"]), BETA_FLOOR, BETA_CAP)
+        beta = np.clip(
+            self.alpha / (seen["scores"] / np.maximum(seen["n_docs"], 1)), BETA_FLOOR, BETA_CAP
+        )
         capped = at_limit(beta, BETA_FLOOR, BETA_CAP)
         return replace(self, beta=beta), ("beta",) if capped else ()
 
@@ -231,12 +254,17 @@ class GammaScores:
         return {"alpha": 1.0, "beta": 0.0}
 
     def native(
-        self, exposure: FloatArray | None = None, *, mode: str = "expect", power: float = 1.0
+        self,
+        exposure: FloatArray | None = None,
+        *,
+        mode: str = "expect",
+        power: float = 1.0,
+        **allowed: Any,
     ) -> _core.ScorePrior:
         """The prior as the kernels take it (`_core.ScorePrior`); mode "expect" or "maximise", and
         then with a power of the scores below 1 where EM is tempered."""
         numbers = {"alpha": self.alpha, "beta": self.beta}
-        return _core.ScorePrior("GP", numbers, exposure, mode=mode, power=power)
+        return _core.ScorePrior("GP", numbers, exposure, mode=mode, power=power, **allowed)
 
     def posterior_mean(self, c: npt.NDArray[np.floating], exposure: FloatArray) -> FloatArray:
         """E[l | c] (I, K) = (α + c) / (β + e)."""
@@ -361,7 +389,7 @@ class GammaPoisson(PoissonModel):
     def resolve(cls, request: Request) -> GammaPoisson:
         """The model from what was typed."""
         K = request.components()
-        return cls(GammaScores.build(K, **gamma_priors(request, K)), request.loadings())
+        return cls(GammaScores.build(K, **gamma_priors(request, K)), request.loadings(K))
 
 
 def gamma_priors(request: Request, n_components: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from dcomp.printable import printable
 IntArray = npt.NDArray[np.int32]
 ROOT = "root"
 BRANCHES, LEVELS = 7, 3  # BJ04 §4 and §5, unless given
+MOST_LEVELS = 256  # what is kept of each node's path grows with its length
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Tree:
         ('root', '1', '2', '2.1')
         """
         component_count(len(parents))
-        above = tuple(-1 if p is None else _whole(p, k) for k, p in enumerate(parents))
+        above = tuple(-1 if p is None else whole_parent(p, k) for k, p in enumerate(parents))
         _check(above, tuple(map(str, range(len(above)))))
         return cls(above, _places(above) if names is None else tuple(map(str, names)))
 
@@ -258,9 +259,25 @@ def check_one_size(request: Request, first: str, second: str) -> None:
         )
 
 
-def _whole(parent: Any, node: int) -> int:
+def too_deep(node: int) -> InvalidParameter:
+    """The error of a tree with this node below too many.
+
+    >>> too_deep(300)
+    InvalidParameter('a tree may have 256 levels; node 300 lies deeper')
+    """
+    return InvalidParameter(f"a tree may have {MOST_LEVELS} levels; node {node} lies deeper")
+
+
+def whole_parent(parent: Any, node: int) -> int:
+    """A node's parent, which must be a number.
+
+    >>> whole_parent(3, 7)
+    3
+    """
     if isinstance(parent, bool) or not isinstance(parent, int | np.integer):
-        raise InvalidParameter(f"the parent of node {node} must be a node number; got {parent!r}")
+        raise InvalidParameter(
+            f"the parent of node {node} must be a node number; got {repr(parent)[:40]}"
+        )
     return int(parent)
 
 
@@ -285,11 +302,14 @@ def _check(parents: tuple[int, ...], names: tuple[str, ...]) -> None:
                 f"the parent of node {node} must be another node from 0 to {len(parents) - 1}; "
                 f"got {parent}"
             )
-    reached, below = [0], _children(parents)
-    for node in reached:
-        reached.extend(below[node])
+    reached, below, level = {0}, _children(parents), [0]
+    for _ in range(MOST_LEVELS):
+        level = [child for node in level for child in below[node]]
+        reached.update(level)
+    if level:
+        raise too_deep(level[0])
     if len(reached) < len(parents):
-        lost = min(set(range(len(parents))) - set(reached))
+        lost = min(set(range(len(parents))) - reached)
         raise InvalidParameter(
             f"every node must lie below node 0; the parents of node {lost} go round in a circle"
         )

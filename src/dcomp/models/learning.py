@@ -83,9 +83,19 @@ def polya_gamma(
     return gamma, gamma in (GAMMA_FLOOR, GAMMA_CAP)
 
 
-def polya_alpha(alpha: FloatArray, seen: Tallies, n_steps: int = 3) -> tuple[FloatArray, bool]:
+def polya_alpha(
+    alpha: FloatArray,
+    seen: Tallies,
+    n_steps: int = 3,
+    *,
+    worth: float = 0.0,
+    logs: FloatArray | None = None,
+) -> tuple[FloatArray, bool]:
     """Fixed point for α given counts (B09 (10)): α_k Σ_i[ψ(α_k+c_ik) − ψ(α_k)] over the same of
     the totals. Counts are few and repeat: ψ is taken once per value.
+
+    worth, logs: of a conjugate prior (`Pseudo`), so many documents whose E[log m] are logs; the
+    step then never lowers log p(c) + worth · `dirichlet_objective`.
 
     >>> polya_alpha(np.array([1.0, 1.0]), Tallies.build(np.array([[5, 0], [0, 6], [4, 1]])))[1]
     False
@@ -102,14 +112,37 @@ def polya_alpha(alpha: FloatArray, seen: Tallies, n_steps: int = 3) -> tuple[Flo
                 for a, own in zip(alpha, seen.columns, strict=True)
             ]
         )
-        alpha = np.clip(alpha * above / max(below, 1e-300), ALPHA_FLOOR, ALPHA_CAP_DM)
+        if worth and logs is not None:
+            alpha = _with_prior(alpha * above, below, worth, logs + digamma(total))
+        else:
+            alpha = np.clip(alpha * above / max(below, 1e-300), ALPHA_FLOOR, ALPHA_CAP_DM)
     return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)
 
 
-def shared_polya_alpha(alpha: FloatArray, seen: Tallies) -> tuple[FloatArray, bool]:
+def _with_prior(count: FloatArray, below: float, worth: float, logs: FloatArray) -> FloatArray:
+    """The maximum of count · log x − below · x + worth · (log x − ln Γ(1 + x) + logs · x), which
+    touches log p(α | c) from below where the step begins: ln Γ(Σα) lies above its tangent. Its
+    slope falls from one end to the other, and is halved in between."""
+
+    def slope(x: FloatArray) -> FloatArray:
+        return np.asarray((count + worth) / x - below + worth * (logs - digamma(1 + x)))
+
+    low, high = np.full(len(count), ALPHA_FLOOR), np.full(len(count), ALPHA_CAP_DM)
+    at_low, at_high = slope(low) <= 0, slope(high) >= 0
+    for _ in range(50):
+        middle = np.sqrt(low * high)
+        rises = slope(middle) > 0
+        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+    inside = np.sqrt(low * high)
+    return np.where(at_low, ALPHA_FLOOR, np.where(at_high, ALPHA_CAP_DM, inside))
+
+
+def shared_polya_alpha(
+    alpha: FloatArray, seen: Tallies, *, worth: float = 0.0, logs: FloatArray | None = None
+) -> tuple[FloatArray, bool]:
     """One α for all components that maximises log p(counts): where the slope
     Σ_ik [ψ(α+c_ik) − ψ(α)] − K Σ_i [ψ(Kα+L_i) − ψ(Kα)] is zero, which is at one place or none
-    (Levin and Reeds 1977).
+    (Levin and Reeds 1977). worth, logs: as in `polya_alpha`.
 
     >>> seen = Tallies.build(np.array([[5, 0], [0, 6], [4, 1]]))
     >>> shared_polya_alpha(np.array([1.0, 1.0]), seen)[0].round(3)
@@ -123,7 +156,10 @@ def shared_polya_alpha(alpha: FloatArray, seen: Tallies) -> tuple[FloatArray, bo
         above = sum(
             float(own.times @ (digamma(a + own.values) - digamma(a))) for own in seen.columns
         )
-        return above - K * float(totals.times @ (digamma(K * a + totals.values) - digamma(K * a)))
+        below = K * float(totals.times @ (digamma(K * a + totals.values) - digamma(K * a)))
+        if not worth or logs is None:
+            return above - below
+        return above - below + worth * float(K * (digamma(K * a) - digamma(a)) + logs.sum())
 
     return _shared(K, slope, ALPHA_CAP_DM)
 
@@ -189,6 +225,56 @@ def dirichlet_alpha(
         if gain < 1e-12 * abs(value):
             break
     return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)
+
+
+def grouped_objective(alpha: FloatArray, logs: FloatArray, masks: Any, sizes: Any) -> float:
+    """`dirichlet_objective` summed over documents, each with the components that it may use: `logs`
+    is Σ_i E[log m_ik] over those that may use k, `sizes` how many may use what `masks` says."""
+    each = gammaln(masks @ alpha) - masks @ gammaln(alpha)
+    return float(sizes @ each + (alpha - 1) @ logs)
+
+
+def grouped_alpha(
+    alpha: FloatArray,
+    logs: FloatArray,
+    masks: Any,
+    sizes: Any,
+    *,
+    shared: bool = False,
+    n_steps: int = 200,
+) -> tuple[FloatArray, bool]:
+    """Maximise `grouped_objective` by the fixed point ψ(α_k) = mean over the documents that may use
+    k of [ψ(Σ_A α) + E_ik] (MODELS §11). Those that may use one component alone say nothing of α
+    and are left out; so is a component that no other document may use.
+
+    >>> logs, masks = 10 * (digamma([0.2, 1.0]) - digamma(1.2)), [[1, 1], [1, 0]]
+    >>> grouped_alpha(np.array([1.0, 1.0]), logs, masks, [10, 5])[0].round(3)
+    array([0.2, 1. ])
+    """
+    masks = np.asarray(masks, dtype=np.float64)
+    chosen = (masks.sum(axis=1) > 1) & (np.asarray(sizes) > 0)
+    masks, sizes = masks[chosen], np.asarray(sizes, dtype=np.float64)[chosen]
+    per_component = sizes @ masks
+    used = per_component > 0
+    if not used.any():
+        return alpha, False
+    if shared:
+        width = masks.sum(axis=1)
+
+        def slope(a: float) -> float:
+            return float(sizes @ (width * (digamma(width * a) - digamma(a))) + logs[used].sum())
+
+        return _shared(len(alpha), slope, ALPHA_CAP_DM)
+    alpha = np.array(alpha)
+    for _ in range(n_steps):
+        totals = (sizes * digamma(masks @ alpha)) @ masks
+        new = inverse_digamma((totals[used] + logs[used]) / per_component[used])
+        new = np.clip(new, ALPHA_FLOOR, ALPHA_CAP_DM)
+        still = bool(np.abs(new / alpha[used] - 1).max() < 1e-6)
+        alpha[used] = new
+        if still:
+            break
+    return alpha, at_limit(alpha[used], ALPHA_FLOOR, ALPHA_CAP_DM)
 
 
 def _newton_alpha(alpha: FloatArray, mean_log: FloatArray) -> FloatArray | None:

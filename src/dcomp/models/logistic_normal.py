@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import (
     FloatArray,
     component_count,
@@ -30,6 +30,7 @@ from dcomp.models.memory import require_bytes
 from dcomp.models.multinomial import MultinomialModel
 from dcomp.models.options import Option, Request, is_word
 from dcomp.models.prior import Capabilities, Parameter, Slots, learned_names
+from dcomp.models.pseudo import WORTH
 
 # Variances along the principal axes of Σ0 are kept in here.
 VARIANCE_FLOOR, VARIANCE_CAP = 1e-4, 1e4
@@ -98,7 +99,7 @@ class LogisticNormalScores:
 
     shrinkage: how far a learned Σ0 is drawn to that of independent components with the same
     variances: a number from 0 (not at all) to 1, or None for the share that its own sampling error
-    suggests.
+    suggests. worth: of the conjugate prior of what is learned, in documents with η ~ N(0, I).
 
     >>> LogisticNormalScores.build(3, mu0=[0.0, 0.0, 3.0]).mu0
     array([-1., -1.,  2.])
@@ -109,6 +110,7 @@ class LogisticNormalScores:
     learn_mu0: bool = False
     learn_Sigma0: bool = False
     shrinkage: float | None = 0.0
+    worth: float = 0.0
 
     __eq__ = equal_fields
 
@@ -122,6 +124,7 @@ class LogisticNormalScores:
         learn_mu0: bool = False,
         learn_Sigma0: bool = False,
         shrinkage: float | None = 0.0,
+        worth: float = 0.0,
     ) -> LogisticNormalScores:
         """μ0 a number or K numbers; Σ0 a variance, K variances or a matrix; both are centred. Where
         learned, they are the start of the learning."""
@@ -135,12 +138,15 @@ class LogisticNormalScores:
             )
         if shrinkage is not None and not 0 <= shrinkage <= 1:
             raise InvalidParameter(f"shrinkage must lie in [0, 1]; got {shrinkage!r}")
+        if not 0 <= worth < np.inf:
+            raise InvalidParameter(f"worth must be a number of documents, 0 or more; got {worth!r}")
         return cls(
             read_only(centred(np.broadcast_to(mean, (K,)))),
             read_only(centred_covariance(_covariance(Sigma0, K))),
             bool(learn_mu0),
             bool(learn_Sigma0),
             None if shrinkage is None else float(shrinkage),
+            float(worth),
         )
 
     @property
@@ -184,6 +190,7 @@ class LogisticNormalScores:
             "learn_mu0": self.learn_mu0,
             "learn_Sigma0": self.learn_Sigma0,
             "shrinkage": self.shrinkage,
+            "worth": self.worth,
         }
 
     @classmethod
@@ -193,7 +200,8 @@ class LogisticNormalScores:
         if Sigma0 is None or Sigma0.shape != (len(mu0), len(mu0)):
             raise ValueError(f"Sigma0 must be a matrix of {len(mu0)} × {len(mu0)} numbers")
         flags = {name: stored_flag(entry, name) for name in ("learn_mu0", "learn_Sigma0")}
-        return cls.build(len(mu0), mu0, Sigma0, **flags, shrinkage=entry["shrinkage"])
+        how = {"shrinkage": entry["shrinkage"], "worth": entry.get("worth", 0.0)}
+        return cls.build(len(mu0), mu0, Sigma0, **flags, **how)
 
     def learn_from_modes(
         self, eta: FloatArray, S: FloatArray, squares: float, n_docs: int
@@ -202,18 +210,23 @@ class LogisticNormalScores:
         the shrinkage; and whether Σ0 is at a limit (MODELS §3).
 
         eta (K), S (K, K): sums over documents of η_d and of S_d = Σ_d + (η_d − μ0)(η_d − μ0)ᵀ;
-        squares: the sum of S_d's squares off its diagonal.
+        squares: the sum of S_d's squares off its diagonal. The means are taken with `worth` more
+        documents, of mean 0 (or the given μ0) and covariance I: a normal-inverse-Wishart prior.
         """
         old, mean = self.mu0, eta / n_docs
         changes: dict[str, Any] = {}
         if self.learn_mu0:
-            changes["mu0"] = read_only(centred(mean))
+            changes["mu0"] = read_only(centred(eta / (n_docs + self.worth)))
         if not self.learn_Sigma0:
             return replace(self, **changes), ()
         moved, off = changes.get("mu0", old) - old, mean - old
         # S about the new μ0 from that about the old one.
         about = S / n_docs - np.outer(off, moved) - np.outer(moved, off)
         Sigma0 = centred_covariance(about + np.outer(moved, moved))
+        if self.worth:
+            at = changes.get("mu0", np.zeros(len(old)))
+            own = centred_covariance(np.eye(len(old)) + np.outer(at, at))
+            Sigma0 = (n_docs * Sigma0 + self.worth * own) / (n_docs + self.worth)
         share = self.shrinkage
         if share is None:
             share = suggested_shrinkage(Sigma0, S, squares, n_docs)
@@ -234,6 +247,23 @@ class LogisticNormalScores:
         values = np.clip(values, VARIANCE_FLOOR, VARIANCE_CAP)
         P = (vectors / values) @ vectors.T
         return np.asarray((P + P.T) / 2), float(-np.log(values).sum())
+
+    def covariances(self, eta: FloatArray, lengths: FloatArray) -> FloatArray:
+        """Σ_d (I, K, K) of documents with modes eta (I, K) and so many words: the inverse of P +
+        L (diag m − m mᵀ) among centred vectors (B18 (7.9)); rows sum to 0.
+
+        >>> prior = LogisticNormalScores.build(2, Sigma0=2.0)
+        >>> prior.covariances(np.zeros((2, 2)), np.array([0.0, 6.0])).round(6).tolist()
+        [[[1.0, -1.0], [-1.0, 1.0]], [[0.142857, -0.142857], [-0.142857, 0.142857]]]
+        """
+        K = self.n_components
+        require_bytes(3 * 8 * len(eta) * K * K, f"the covariances of {len(eta):,} documents")
+        P, _ = self.precision()
+        m = softmax(eta, axis=1)
+        L = np.asarray(lengths, dtype=np.float64)[:, None, None]
+        curvature = P + L * (np.eye(K) * m[:, :, None] - m[:, :, None] * m[:, None, :])
+        found = np.linalg.inv(curvature) - 1 / K  # less the free shift's own variance
+        return np.asarray((found + found.transpose(0, 2, 1)) / 2)
 
     def correlation(self) -> FloatArray:
         """Correlations (K, K) of the centred η under the prior.
@@ -319,6 +349,24 @@ SHRINKAGE = Option(
 )
 
 
+MU0 = Option(
+    "mu0",
+    "prior",
+    "mean of the scores' logs: auto (learned) or a number; in Python also one per component.",
+    default="auto",
+    words=("auto",),
+)
+SIGMA0 = Option(
+    "Sigma0",
+    "prior",
+    "their covariance: auto (learned) or a variance; in Python also one per component, or a "
+    "matrix.",
+    default="auto",
+    words=("auto",),
+    flags=("--sigma0",),
+)
+
+
 def resolve_shrinkage(shrinkage: Any) -> float | None:
     """How far Σ0 is drawn to independent components: a number from 0 to 1, None for 0, or "auto",
     which the scores hold as None.
@@ -351,7 +399,7 @@ class LogisticNormal(MultinomialModel):
     key: ClassVar[str] = "LN"
     long_name: ClassVar[str] = "logistic-normal"
     scores_type: ClassVar[type[LogisticNormalScores]] = LogisticNormalScores
-    options: ClassVar[tuple[Option, ...]] = (SHRINKAGE,)
+    options: ClassVar[tuple[Option, ...]] = (SHRINKAGE, MU0, SIGMA0)
 
     @classmethod
     def build(
@@ -362,11 +410,24 @@ class LogisticNormal(MultinomialModel):
 
     @classmethod
     def resolve(cls, request: Request) -> LogisticNormal:
-        """The model from what was typed: μ0 and Σ0 are learned."""
+        """The model from what was typed: μ0 and Σ0 are learned unless given."""
+        K = request.components()
+        given = {}
+        for option in (MU0, SIGMA0):
+            value = request.get(option.name, "auto")
+            if is_word(option.name, value, option.words) is None:
+                given[option.name] = value
+        shrinkage = resolve_shrinkage(request.get("shrinkage"))
+        if "Sigma0" in given and shrinkage != 0:
+            raise UnsupportedCombination(
+                "shrinkage= is of a learned Sigma0, and Sigma0 is given: leave one of them out"
+            )
         scores = LogisticNormalScores.build(
-            request.components(),
-            learn_mu0=True,
-            learn_Sigma0=True,
-            shrinkage=resolve_shrinkage(request.get("shrinkage")),
+            K,
+            **given,
+            learn_mu0="mu0" not in given,
+            learn_Sigma0="Sigma0" not in given,
+            shrinkage=shrinkage,
+            worth=WORTH,
         )
-        return cls(scores, request.loadings())
+        return cls(scores, request.loadings(K))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
 from dcomp import _core
-from dcomp.data import Counts, document_keys
+from dcomp.data import Attributes, Counts, document_keys
 from dcomp.errors import InvalidCounts, InvalidParameter
+from dcomp.models.allowed import Allowed, answer
 from dcomp.models.arrays import FloatArray, read_only
 
 EXPOSURE_RULES = ("total", "observed")  # that say it of new documents, too
@@ -28,7 +30,7 @@ class Observations:
     numbers are keyed, and the names that its documents have there. What kernels take is made where
     it is needed, and never travels.
 
-    >>> from dcomp.data import Counts, document_keys
+    >>> from dcomp.data import Attributes, Counts, document_keys
     >>> Observations.build(Counts.from_matrix([[2, 1], [0, 3]]), "total").total_exposure
     array([3., 3.])
     """
@@ -37,6 +39,7 @@ class Observations:
     exposure: FloatArray | None = None  # (I, G)
     first: int = 0  # number of the first document
     keys: npt.NDArray[np.uint64] | None = None  # (I): the documents' names, where this is a part
+    allowed: Allowed | None = None  # the components that documents may use; None: all
 
     @classmethod
     def build(cls, counts: Counts, exposure: Any = None) -> Observations:
@@ -55,20 +58,24 @@ class Observations:
         return cls(counts, _checked_exposure(counts, exposure))
 
     @cached_property
-    def parts(self) -> tuple[Observations, ...]:
-        """As the counts are cut; itself where they are not."""
-        counts = self.counts
-        if len(counts.firsts) == 1:
+    def parts(self) -> Sequence[Observations]:
+        """As the counts are cut; itself where they are not. Those of a file are made anew whenever
+        they are asked for, so that what kernels build of one is let go with it."""
+        if self.counts.mapped is not None:
+            return _PartsOfFile(self)
+        if len(self.counts.firsts) == 1:
             return (self,)
-        ends = pairwise((*counts.firsts, counts.n_docs))
-        return tuple(
-            Observations(
-                part,
-                None if self.exposure is None else self.exposure[first:end],
-                first,
-                self.document_keys[first:end],
-            )
-            for part, (first, end) in zip(counts.parts, ends, strict=True)
+        ends = pairwise((*self.counts.firsts, self.counts.n_docs))
+        both = zip(self.counts.parts, ends, strict=True)
+        return tuple(self._part(part, *which) for part, which in both)
+
+    def _part(self, counts: Counts, first: int, end: int) -> Observations:
+        return Observations(
+            counts,
+            None if self.exposure is None else self.exposure[first:end],
+            first,
+            self.document_keys[first:end],
+            None if self.allowed is None else self.allowed.rows(slice(first, end)),
         )
 
     @cached_property
@@ -135,6 +142,18 @@ class Observations:
         everywhere."""
         return None if self.is_unit else self.total_exposure
 
+    def native(self, prior: Any, **how: Any) -> _core.ScorePrior:
+        """A score prior as kernels take it, with the exposure of these documents and with what they
+        may use."""
+        if self.allowed is not None:
+            how |= self.allowed.native
+        native: _core.ScorePrior = prior.native(self.native_exposure, **how)
+        return native
+
+    def ask(self, prior: Any, what: str, c: npt.NDArray[Any], *more: Any) -> FloatArray:
+        """What a score prior says of these documents, given their counts c."""
+        return answer(prior, what, c, self.total_exposure, self.allowed, *more)
+
     @cached_property
     def log_sequence_constant(self) -> FloatArray:
         """Σ_j w_ij log e_ig(j) − Σ_g ln L_ig!, length I. Kept: every sweep asks for it, and with
@@ -157,6 +176,30 @@ class Observations:
         if exposure is None:
             exposure = np.ones((counts.n_docs, counts.features.n_blocks))
         return replace(self, counts=counts, exposure=read_only(exposure * fraction))
+
+
+class _PartsOfFile(Sequence[Observations]):
+    """The parts of counts that lie in a file, without the names and attributes of documents, which
+    no task asks for."""
+
+    def __init__(self, whole: Observations) -> None:
+        counts = whole.counts
+        self._whole = whole
+        self._bare = replace(counts, doc_ids=None, attributes=Attributes(counts.n_docs))
+        self._ends = list(pairwise((*counts.firsts, counts.n_docs)))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, number: int) -> Observations: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Observations]: ...
+    def __getitem__(self, number: int | slice) -> Observations | Sequence[Observations]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        first, end = self._ends[number]
+        return self._whole._part(self._bare.rows(slice(first, end)), first, end)
 
 
 def _checked_exposure(counts: Counts, exposure: npt.ArrayLike) -> FloatArray:

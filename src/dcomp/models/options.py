@@ -12,22 +12,39 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.data import Counts
+from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import LARGEST, SMALLEST, component_count, component_vector
+from dcomp.models.known import Known
 from dcomp.models.learning import Learning
 from dcomp.models.loadings import DirichletLoadings, empirical_gamma
 
 # "prior": a word, a number or numbers. "name": a word or an object. "model": any name of one.
 # "file": a path to JSON, or what it would hold. "kinds": words, as a sequence or with commas
 # between. "size": of memory. "seed": a whole number, or in Python all that scikit-learn takes.
+# "words": lists of words by name, or a path to them. "components": a table of loadings, or a path.
+# "labels": a value per document, or the name of an attribute.
 Kind = Literal[
-    "whole", "number", "word", "model", "prior", "name", "seed", "file", "kinds", "size", "switch"
+    "whole",
+    "number",
+    "word",
+    "model",
+    "prior",
+    "name",
+    "seed",
+    "file",
+    "kinds",
+    "size",
+    "switch",
+    "words",
+    "components",
+    "labels",
 ]
 
 N_COMPONENTS = 10  # unless a model or the user says otherwise
@@ -84,7 +101,9 @@ class Option:
 
     def checked(self, value: Any) -> Any:
         """The value if it is of this kind; an error says what it must be and what it is."""
-        if (value is None and self.default is None) or value in self._words(value):
+        if (value is None and self.default is None) or (
+            isinstance(value, str) and value in self.words
+        ):
             return value
         match self.kind:
             case "whole":
@@ -99,6 +118,11 @@ class Option:
                 raise InvalidParameter(f"{self.name} must be True or False; got {value!r}")
             case "word" | "model" if not isinstance(value, str):
                 raise InvalidParameter(f"{self.name} must be a word; got {value!r}")
+            case "words" if not isinstance(value, Mapping | str | Path):
+                raise InvalidParameter(
+                    f"{self.name} must be words by name of a component, as in "
+                    f"{{'taxes': ['tax', 'cuts']}}; got {value!r}"
+                )
             case "kinds" if not _are_words(value):
                 raise InvalidParameter(f"{self.name} must be words; got {value!r}")
         return value
@@ -111,9 +135,6 @@ class Option:
         else:
             said = f"{self.name}= is an option of model {known}, not {key}"
         return UnsupportedCombination(said)
-
-    def _words(self, value: Any) -> tuple[str, ...]:
-        return self.words if isinstance(value, str) else ()
 
     def _number(self, value: Any) -> Any:
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -150,13 +171,19 @@ class Summary:
 
     mean_length: float  # tokens of a document
     feature_totals: npt.NDArray[np.int64]  # (J)
-    blocks: npt.NDArray[np.int32]  # (J): the block of each feature
+    features: FeatureSpace
+    labels: tuple[str, ...] = ()  # of documents, which name components
 
     @classmethod
-    def from_counts(cls, counts: Counts) -> Summary:
+    def from_counts(cls, counts: Counts, labels: tuple[str, ...] = ()) -> Summary:
         """Of a corpus."""
         mean_length = max(counts.n_tokens / counts.n_docs, 1e-3)
-        return cls(mean_length, counts.feature_totals, counts.features.blocks)
+        return cls(mean_length, counts.feature_totals, counts.features, labels)
+
+    @property
+    def blocks(self) -> npt.NDArray[np.int32]:
+        """(J): the block of each feature."""
+        return self.features.blocks
 
     @property
     def n_features(self) -> int:
@@ -229,13 +256,30 @@ class Request:
         learned = word == "learned" or self.estimates == "posterior"
         return float(np.clip(total / self.data.mean_length, SMALLEST, LARGEST)), learned
 
-    def loadings(self) -> DirichletLoadings:
-        """The prior of the loadings; `usual_gamma` where nothing was said."""
+    def loadings(
+        self, n_components: int | None = None, names: tuple[str, ...] | None = None
+    ) -> DirichletLoadings:
+        """The prior of the loadings; `usual_gamma` where nothing was said. names: those that the
+        model's components have already."""
+        n_components = self.components() if n_components is None else n_components
+        gamma, learned = self._gamma()
+        known = Known(
+            self.get("seed_words"), self.get("seed_strength"), self.get("fixed"), self.data.labels
+        )
+        if not known:
+            prior = DirichletLoadings(gamma, learned)
+        else:
+            where = (n_components, self.data.features, self.data.feature_totals, names)
+            prior = known.prior(gamma, learned, *where)
+        prior.check(self.data.n_features, n_components)
+        return prior
+
+    def _gamma(self) -> tuple[Any, bool]:
         gamma = self.get("gamma", usual_gamma(self.estimates, self.data.n_blocks))
         word = is_word("gamma", gamma, GAMMA.words)
         if word == "empirical":
-            return DirichletLoadings(empirical_gamma(self.data.feature_totals, self.data.blocks))
-        return DirichletLoadings(0.1, learned=True) if word == "auto" else DirichletLoadings(gamma)
+            return empirical_gamma(self.data.feature_totals, self.data.blocks), False
+        return (0.1, True) if word == "auto" else (gamma, False)
 
 
 @dataclass(frozen=True)
@@ -329,10 +373,43 @@ RHO = Option(
 GAMMA = Option(
     "gamma",
     "prior",
-    "Prior of loadings: a number, empirical, or auto (learned by the samplers).",
+    "Prior of loadings: a number, empirical, or auto (learned by the samplers); in Python also an "
+    "array, (features) or (components, features).",
     words=("empirical", "auto"),
     shown="0.05; 0.5 with blocks; 1, none, for ml and tempered-em",
 )
+SEED_WORDS = Option(
+    "seed_words",
+    "words",
+    "Words that named components are told to like: lines such as taxes: tax, cuts, or JSON.",
+    metavar="FILE",
+    panel="Known beforehand",
+)
+SEED_STRENGTH = Option(
+    "seed_strength",
+    "number",
+    "how many tokens a seed word is worth in its component.",
+    least=0,
+    shown="its share of the corpus, N/K",
+    panel="Known beforehand",
+    needs="seed_words",
+)
+ALLOWED = Option(
+    "allowed",
+    "labels",
+    "Components that documents may use: an attribute whose values name the first components; "
+    "without a value: all.",
+    metavar="ATTRIBUTE",
+    panel="Known beforehand",
+)
+FIXED = Option(
+    "fixed",
+    "components",
+    "Components whose loadings are given, a row each; the rest of -k is found.",
+    metavar="FILE",
+    panel="Known beforehand",
+)
+KNOWN = (SEED_WORDS, SEED_STRENGTH, FIXED, ALLOWED)
 BRANCHING = Option(
     "branching", "whole", "children of an internal node.", least=1, shown="7", panel="Hierarchies"
 )

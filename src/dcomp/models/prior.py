@@ -86,6 +86,7 @@ class Capabilities:
     left_to_right: bool = False  # integrated out token by token
     evidence: bool = False  # p(w | K) by annealing
     gammas: bool = False  # scores are independent gammas, or their shares: `gamma_form`
+    restricts: bool = False  # documents may be allowed some components alone: `models.allowed`
     normalised: bool = False  # P(share of a score < limit | c) in closed form
     grows: bool = False  # new nodes can be put below its leaves in the middle of a fit
     searches: bool = False  # nodes above its leaves can be found in the middle of a fit

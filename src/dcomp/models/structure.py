@@ -18,7 +18,14 @@ from scipy import sparse
 
 from dcomp.errors import InvalidParameter
 from dcomp.models.arrays import component_count, equal_fields, read_only
-from dcomp.models.hierarchy import IntArray, Tree, typed_tree
+from dcomp.models.hierarchy import (
+    MOST_LEVELS,
+    IntArray,
+    Tree,
+    too_deep,
+    typed_tree,
+    whole_parent,
+)
 from dcomp.printable import printable
 
 MOST_PAIRS = 1 << 16  # a token's pair is a number of 16 bits
@@ -102,7 +109,7 @@ class Structure:
             table = sparse.csr_matrix(mask)
         except (TypeError, ValueError):
             raise InvalidParameter(
-                f"a mask is a table of numbers, leaves × nodes; got {mask!r}"
+                f"a mask is a table of numbers, leaves × nodes; got {repr(mask)[:40]}"
             ) from None
         table.eliminate_zeros()
         K, H = table.shape
@@ -329,13 +336,7 @@ def _checked_parents(parents: Sequence[int | None]) -> list[int]:
     component_count(len(parents))
     above: list[int] = []
     for node, parent in enumerate(parents):
-        if parent is not None and (
-            isinstance(parent, bool) or not isinstance(parent, int | np.integer)
-        ):
-            raise InvalidParameter(
-                f"the parent of node {node} must be a node number; got {parent!r}"
-            )
-        above.append(-1 if parent is None else int(parent))
+        above.append(-1 if parent is None else whole_parent(parent, node))
         if not -1 <= above[-1] < len(parents) or above[-1] == node:
             raise InvalidParameter(
                 f"the parent of node {node} must be another node from 0 to {len(parents) - 1}, or "
@@ -344,18 +345,21 @@ def _checked_parents(parents: Sequence[int | None]) -> list[int]:
     if not above:
         raise InvalidParameter("a structure has at least one node; got none")
     for node in range(len(above)):
-        if len(_path(above, node)) > len(above):
-            raise InvalidParameter(
-                f"every node must lie below one at the top; the parents of node {node} go round in "
-                "a circle"
-            )
+        if len(_path(above, node)) <= MOST_LEVELS:
+            continue
+        if len(_path(above, node, len(above))) <= len(above):
+            raise too_deep(node)
+        raise InvalidParameter(
+            f"every node must lie below one at the top; the parents of node {node} go round in a "
+            "circle"
+        )
     return above
 
 
-def _path(parents: Sequence[int], node: int) -> list[int]:
-    """A node and all above it; of a circle, one more than there are nodes."""
+def _path(parents: Sequence[int], node: int, most: int = MOST_LEVELS) -> list[int]:
+    """A node and all above it, or one more than `most` of them."""
     path = [node]
-    while parents[path[-1]] >= 0 and len(path) <= len(parents):
+    while parents[path[-1]] >= 0 and len(path) <= most:
         path.append(parents[path[-1]])
     return path
 

@@ -31,8 +31,9 @@ from dcomp.models.arrays import (
     read_only,
     stored_flag,
 )
-from dcomp.models.learning import polya_alpha
+from dcomp.models.learning import ALPHA_CAP_DM, ALPHA_FLOOR, at_limit, polya_alpha
 from dcomp.models.prior import Parameter
+from dcomp.models.pseudo import Pseudo
 from dcomp.models.structure import Structure
 from dcomp.models.sums import Sums, Tallies
 
@@ -135,7 +136,8 @@ class DirichletRows:
     structure: Structure
     psi: FloatArray  # (P)
     per_document: bool = False
-    learn_psi: bool = False
+    learn_psi: bool = False  # one number for all pairs, where the corpus shares Υ
+    pseudo: Pseudo | None = None
     by_node: ClassVar[bool] = False
 
     __eq__ = equal_fields
@@ -148,6 +150,7 @@ class DirichletRows:
         *,
         per_document: bool = False,
         learn_psi: bool = False,
+        pseudo: Pseudo | None = None,
     ) -> DirichletRows:
         """ψ a number, one per node (B09's vector) or a table (K, H) (its matrix Ψ)."""
         value = in_range("psi", positive_array("psi", psi, zero=True))
@@ -162,7 +165,9 @@ class DirichletRows:
                 f"nodes {shapes[2]}; got shape {value.shape}"
             )
         table = np.broadcast_to(value, shapes[2])[structure.leaf, structure.node]
-        return cls(structure, positive_array("psi", table), per_document, learn_psi)
+        if learn_psi and not per_document:
+            _check_one("one number for all nodes", table)
+        return cls(structure, positive_array("psi", table), per_document, learn_psi, pseudo)
 
     @property
     def kind(self) -> str:
@@ -180,12 +185,15 @@ class DirichletRows:
 
     def stored(self) -> dict[str, Any]:
         """What a file says beside ψ."""
-        return {"kind": self.kind, "learn_psi": self.learn_psi}
+        return _stored(self)
 
     def seen(self, S: Table) -> Sums | None:
-        """What `learn` needs of documents with the words S (I, P); it adds."""
+        """What `learn` needs of documents with the words S (I, P), or of the corpus with S (1, P);
+        it adds."""
         if not self.learn_psi:
             return None
+        if not self.per_document:
+            return Sums({"rows": OfAll(S)})
         return Sums({first: Tallies.build(S[:, first:last]) for first, last in self._leaves()})
 
     def _leaves(self) -> list[tuple[int, int]]:
@@ -194,7 +202,8 @@ class DirichletRows:
 
     def learn(self, seen: Sums | None) -> tuple[DirichletRows, tuple[str, ...]]:
         """One step of learning ψ from the words of documents S (I, P): a Dirichlet for each leaf,
-        monotone in log p(S) (B09 5.6).
+        monotone in log p(S), with its prior where it has one (B09 5.6). Where the corpus shares Υ
+        every leaf has one row, and all of them one ψ.
 
         >>> rows = DirichletRows.build(
         ...     Structure.from_parents([2, 2, -1]), per_document=True, learn_psi=True
@@ -205,11 +214,45 @@ class DirichletRows:
         """
         if seen is None:
             return self, ()
+        if not self.per_document:
+            return self._learn_one(seen["rows"].value)
         psi, capped = self.psi.copy(), False
         for first, last in self._leaves():
-            psi[first:last], is_capped = polya_alpha(psi[first:last], seen[first])
+            prior = _prior_of(self.pseudo, last - first)
+            psi[first:last], is_capped = polya_alpha(psi[first:last], seen[first], **prior)
             capped |= is_capped
         return replace(self, psi=psi), ("psi",) if capped else ()
+
+    def objective(self, S: Table) -> float:
+        """log p(S | ψ) with the prior of a ψ that all pairs share: as many rows as it is worth,
+        spread over the leaves."""
+        value = float(self.log_moment(S).sum())
+        if self.pseudo is None:
+            return value
+        sizes = np.diff(self.structure.start)
+        sizes = sizes[sizes > 1]
+        a = float(self.psi[0])
+        logs = np.array([self.pseudo.logs(n).sum() for n in sizes])
+        each = gammaln(sizes * a) - sizes * gammaln(a) + (a - 1) * logs
+        return value + self.pseudo.worth * float(each.mean()) if len(sizes) else value
+
+    def _learn_one(self, S: Table) -> tuple[DirichletRows, tuple[str, ...]]:
+        """The ψ of all pairs at which `objective` is highest, if it is higher than here."""
+        from scipy.optimize import minimize_scalar  # slow to import, and seldom needed
+
+        if (np.diff(self.structure.start) <= 1).all():  # no leaf has a choice
+            return self, ()
+
+        def with_one(log_psi: float) -> DirichletRows:
+            return replace(self, psi=read_only(np.full(len(self.psi), np.exp(log_psi))))
+
+        limits = (np.log(ALPHA_FLOOR), np.log(ALPHA_CAP_DM))
+        best = minimize_scalar(lambda x: -with_one(x).objective(S), bounds=limits, method="bounded")
+        found = with_one(float(best.x))
+        if not found.objective(S) > self.objective(S):
+            found = self
+        close = at_limit(found.psi, ALPHA_FLOOR * 1.001, ALPHA_CAP_DM / 1.001)
+        return found, ("psi",) if close else ()
 
     def native(self) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
         """As the token sampler takes them: numbers of the pairs, or of stopping and going on."""
@@ -249,7 +292,8 @@ class StickRows:
     structure: Structure
     psi: FloatArray  # (H, 2): stop and go on, 1 at leaves
     per_document: bool = False
-    learn_psi: bool = False
+    learn_psi: bool = False  # one pair for all nodes, where the corpus shares φ
+    pseudo: Pseudo | None = None
     by_node: ClassVar[bool] = True
 
     __eq__ = equal_fields
@@ -262,6 +306,7 @@ class StickRows:
         *,
         per_document: bool = False,
         learn_psi: bool = False,
+        pseudo: Pseudo | None = None,
     ) -> StickRows:
         """ψ a number, a pair (stop, go on), or a pair for each node."""
         if structure.parents is None:
@@ -278,7 +323,9 @@ class StickRows:
             )
         table = np.broadcast_to(value[..., None] if value.ndim == 0 else value, (H, 2)).copy()
         table[structure.is_leaf] = 1.0
-        return cls(structure, read_only(table), per_document, learn_psi)
+        if learn_psi and not per_document:
+            _check_one("one pair for all nodes", table[~structure.is_leaf])
+        return cls(structure, read_only(table), per_document, learn_psi, pseudo)
 
     @property
     def kind(self) -> str:
@@ -296,23 +343,33 @@ class StickRows:
 
     def stored(self) -> dict[str, Any]:
         """What a file says beside ψ."""
-        return {"kind": self.kind, "learn_psi": self.learn_psi}
+        return _stored(self)
 
     def seen(self, S: Table) -> Sums | None:
         """What `learn` needs of documents with the words S (I, H); it adds."""
         if not self.learn_psi:
             return None
         below, inner = self.below(S), np.flatnonzero(~self.structure.is_leaf).tolist()
+        if not self.per_document:
+            return Sums({"rows": OfAll(np.stack([S[0, inner], below[0, inner]], axis=1))})
         return Sums({h: Tallies.build(np.stack([S[:, h], below[:, h]], axis=1)) for h in inner})
 
     def learn(self, seen: Sums | None) -> tuple[StickRows, tuple[str, ...]]:
         """One step of learning ψ from the words of documents S (I, H): a Beta for each internal
-        node, of words that stop there and words that go on, monotone in log p(S) (B09 5.6)."""
+        node, of words that stop there and words that go on, monotone in log p(S), with its prior
+        where it has one (B09 5.6). Where the corpus shares φ all nodes have one pair."""
         if seen is None:
             return self, ()
-        psi, capped = self.psi.copy(), False
+        psi, capped, prior = self.psi.copy(), False, _prior_of(self.pseudo, None)
+        if not self.per_document:
+            pairs = seen["rows"].value
+            if not pairs.size:
+                return self, ()
+            inner = ~self.structure.is_leaf
+            psi[inner], capped = polya_alpha(psi[inner][0], Tallies.build(pairs), **prior)
+            return replace(self, psi=psi), ("psi",) if capped else ()
         for h in seen.values:
-            psi[h], is_capped = polya_alpha(psi[h], seen[h])
+            psi[h], is_capped = polya_alpha(psi[h], seen[h], **prior)
             capped |= is_capped
         return replace(self, psi=psi), ("psi",) if capped else ()
 
@@ -380,10 +437,48 @@ def restored_rows(
     if psi.shape != shape or psi.dtype != np.float64 or not (psi > 0).all():
         raise ValueError(f"psi must hold positive numbers of shape {shape}; got {psi.shape}")
     make.build(structure)  # an error where the kind needs a tree and there is none
-    rows: Rows = make(structure, psi, kind.startswith("document"), stored_flag(entry, "learn_psi"))
+    flags = kind.startswith("document"), stored_flag(entry, "learn_psi")
+    rows: Rows = make(structure, psi, *flags, Pseudo.restored(entry.get("pseudo")))
     if rows.kind != kind:
         raise ValueError(f"there is no structure of kind {kind!r}")
     return rows
+
+
+@dataclass(frozen=True, eq=False)
+class OfAll:
+    """What every part knows of the whole corpus, but for what the others have moved in this sweep:
+    the first speaks for all, so that adding leaves it as it is.
+
+    >>> (OfAll(np.ones(1)) + OfAll(np.zeros(1))).value
+    array([1.])
+    """
+
+    value: Table
+
+    def __add__(self, other: OfAll) -> OfAll:
+        return self
+
+
+def _stored(rows: DirichletRows | StickRows) -> dict[str, Any]:
+    entry: dict[str, Any] = {"kind": rows.kind, "learn_psi": rows.learn_psi}
+    return entry if rows.pseudo is None else {**entry, "pseudo": rows.pseudo.stored()}
+
+
+def _prior_of(pseudo: Pseudo | None, n: int | None) -> dict[str, Any]:
+    """The prior of ψ as `polya_alpha` takes it: of n nodes, or of stopping and going on."""
+    if pseudo is None:
+        return {}
+    logs = pseudo.pair_logs() if n is None else pseudo.logs(n)
+    return {"worth": pseudo.worth, "logs": logs}
+
+
+def _check_one(what: str, table: FloatArray) -> None:
+    """An error where a ψ that is learned as one begins as several."""
+    if len(table) and np.any(table != table[0]):
+        raise InvalidParameter(
+            f"a psi that is learned for a shared structure is {what}; got several: give a number, "
+            "or do not learn it"
+        )
 
 
 def rising(a: FloatArray, counts: Table) -> FloatArray:

@@ -42,6 +42,7 @@ from dcomp.models.options import (
     whole_number,
 )
 from dcomp.models.prior import Capabilities, Nodes, Parameter, Slots, learned_names
+from dcomp.models.pseudo import WORTH, Pseudo
 from dcomp.models.structure import Structure, typed_structure
 from dcomp.models.structure_rows import (
     DirichletRows,
@@ -79,8 +80,10 @@ def build_rows(
     *,
     upsilon: Any = None,
     learn_psi: bool = False,
+    worth: float = 0.0,
 ) -> Rows:
-    """The prior of Υ from what users call it; `upsilon` is Υ itself, in place of a prior.
+    """The prior of Υ from what users call it; `upsilon` is Υ itself, in place of a prior. worth:
+    how many rows the prior of a learned ψ is worth, around where it begins.
 
     >>> build_rows(Structure.flat(2), "document").per_document
     True
@@ -88,8 +91,16 @@ def build_rows(
     if upsilon is not None:
         return FixedRows.build(structure, upsilon)
     make: Any = StickRows if kind.endswith("phi") else DirichletRows
+    pseudo, begin = None, np.asarray(psi, dtype=np.float64)
+    if learn_psi and worth:
+        pair = begin.tolist() if begin.shape == (2,) else [float(begin)] * 2
+        pseudo = Pseudo(worth, *pair)
     rows: Rows = make.build(
-        structure, psi, per_document=kind.startswith("document"), learn_psi=learn_psi
+        structure,
+        psi,
+        per_document=kind.startswith("document"),
+        learn_psi=learn_psi,
+        pseudo=pseudo,
     )
     return rows
 
@@ -106,6 +117,7 @@ class StructuredScores:
 
     leaves: LeafScores
     rows: Rows
+    pseudo: Pseudo | None = None  # the prior of what leaves learn
 
     __eq__ = equal_fields
 
@@ -193,16 +205,18 @@ class StructuredScores:
         """With other hyper-parameters, of the leaves or of Υ."""
         of_rows = {name: changes.pop(name) for name in ("psi", "learn_psi") if name in changes}
         leaves = self.leaves.with_values(**changes) if changes else self.leaves
-        return StructuredScores(leaves, replace(self.rows, **of_rows) if of_rows else self.rows)
+        rows = replace(self.rows, **of_rows) if of_rows else self.rows
+        return replace(self, leaves=leaves, rows=rows)
 
     def stored(self) -> dict[str, Any]:
         """What a file says beside the parameters; `restored` is the way back."""
-        return {
+        entry = {
             "leaves": _leaf_model(self.leaves).key,
             "scores": self.leaves.stored(),
             "rows": self.rows.stored(),
             "structure": json.loads(self.structure.to_json()),
         }
+        return entry if self.pseudo is None else {**entry, "pseudo": self.pseudo.stored()}
 
     @classmethod
     def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> StructuredScores:
@@ -213,18 +227,19 @@ class StructuredScores:
             raise ValueError(
                 f"priors of {leaves.n_components} leaves for a structure of {structure.n_leaves}"
             )
-        return cls(leaves, restored_rows(structure, entry["rows"], arrays))
+        rows = restored_rows(structure, entry["rows"], arrays)
+        return cls(leaves, rows, Pseudo.restored(entry.get("pseudo")))
 
     def pairs_seen(self, C: Table, S: Table, exposure: FloatArray) -> Both:
         """What `learn_from_pairs` needs of documents with the words C by leaf and S; it adds."""
         return Both(self.leaves.counts_seen(C, exposure), self.rows.seen(S))
 
     def learn_from_pairs(self, seen: Both) -> tuple[StructuredScores, tuple[str, ...]]:
-        """One step of learning the priors of leaves from their words C (B09 5.5), and those of the
-        documents' own Υ from S (5.6)."""
-        leaves, capped = self.leaves.learn_from_counts(seen.first)
+        """One step of learning the priors of leaves from their words C (B09 5.5), and that of Υ
+        from S (5.6)."""
+        leaves, capped = self.leaves.learn_from_counts(seen.first, self.pseudo)
         rows, of_rows = self.rows.learn(seen.second)
-        return StructuredScores(leaves, rows), (*capped, *of_rows)
+        return replace(self, leaves=leaves, rows=rows), (*capped, *of_rows)
 
     def node_scores(self, of_leaves: FloatArray, upsilon: Table) -> FloatArray:
         """qΥ (I, H) from leaf scores (I, K) and Υ (P), or (R, P) with R = 1 or one row per
@@ -278,6 +293,14 @@ LEAF_MODELS: dict[str, Any] = {
 def _leaf_model(leaves: LeafScores) -> Any:
     """The class of the flat model that has such scores."""
     return next(model for model in LEAF_MODELS.values() if model.scores_type is type(leaves))
+
+
+def _pseudo_of(leaves: LeafScores) -> Pseudo | None:
+    """The prior of what leaves learn, around where they begin; none where nothing is learned."""
+    if not leaves.learned:
+        return None
+    beta = float(leaves.beta.mean()) if isinstance(leaves, GammaScores) else 1.0
+    return Pseudo(WORTH, float(leaves.alpha.mean()), beta)
 
 
 PSI = Option(
@@ -361,8 +384,7 @@ def _check_leaf_options(request: Request, leaves: str) -> None:
 
 
 def _resolve_rows(request: Request, structure: Structure, searches: bool) -> Rows:
-    """The prior of Υ that was typed. ψ is learned where it is "auto" and documents have a Υ of
-    their own (B09 5.6)."""
+    """The prior of Υ that was typed. ψ is learned where it is "auto" (B09 5.6)."""
     kind, upsilon = request.get("structure", "shared"), request.get("upsilon")
     if kind not in KINDS:
         raise InvalidParameter(f"structure must be one of {', '.join(KINDS)}; got {kind!r}")
@@ -378,7 +400,8 @@ def _resolve_rows(request: Request, structure: Structure, searches: bool) -> Row
         kind,
         start_psi(kind) if word else psi,
         upsilon=upsilon,
-        learn_psi=word == "auto" and kind.startswith("document"),
+        learn_psi=word == "auto" and upsilon is None,
+        worth=WORTH,
     )
 
 
@@ -443,11 +466,17 @@ class Structured:
         _check_leaf_options(request, leaves)
         typed = {**request.given, "n_components": structure.n_leaves}
         flat = LEAF_MODELS[leaves].resolve(replace(request, given=typed))
-        return cls(StructuredScores(flat.scores, rows), flat.loadings)
+        if flat.loadings.is_own or flat.loadings.names is not None:
+            raise UnsupportedCombination(
+                "model ST has one prior for the loadings of all its nodes: seed_words=, fixed=, "
+                "allowed= and a gamma of two axes are for flat components and trees"
+            )
+        prior = _pseudo_of(flat.scores)
+        return cls(StructuredScores(flat.scores, rows, prior), flat.loadings)
 
     def wishes(self, request: Request) -> Wishes:
-        """A search where no structure was given. Chains settle slowly before one, and where
-        documents have rows of their own (docs/decisions/0014)."""
+        """A search where no structure was given. Chains settle slowly, before one and with what is
+        given (docs/decisions/0014, 0049)."""
         options = {option.name: request.get(option.name) for option in _SEARCH}
         of_search = {name: value for name, value in options.items() if value is not None}
         if _resolve_structure(request) is not None:
@@ -455,7 +484,7 @@ class Structured:
                 raise InvalidParameter(
                     f"{next(iter(of_search))} is of a search, and the structure is given"
                 )
-            return Wishes(settle=self.scores.rows.per_document)
+            return Wishes(settle=True)
         if "max_nodes" in of_search:
             whole_number("max_nodes", of_search["max_nodes"], self.scores.n_leaves)
         names = {"search_at": "at", "search_score": "score", "max_nodes": "max_nodes"}
@@ -510,13 +539,14 @@ class Structured:
         if self.scores.rows.per_document:
             return self
         rows = FixedRows(self.structure, np.asarray(upsilon, dtype=np.float64))
-        return replace(self, scores=StructuredScores(self.scores.leaves, rows))
+        return replace(self, scores=replace(self.scores, rows=rows))
 
     def with_structure(self, structure: Structure, psi: npt.ArrayLike = 1.0) -> Structured:
         """The same leaves with other nodes above them, whose prior is ψ."""
         rows = self.scores.rows
-        fresh = build_rows(structure, rows.kind, psi, learn_psi=rows.learn_psi)
-        return replace(self, scores=StructuredScores(self.scores.leaves, fresh))
+        worth = 0.0 if isinstance(rows, FixedRows) or rows.pseudo is None else rows.pseudo.worth
+        fresh = build_rows(structure, rows.kind, psi, learn_psi=rows.learn_psi, worth=worth)
+        return replace(self, scores=replace(self.scores, rows=fresh))
 
     def log_constant(self, observed: Observations, *, combinatoric: bool) -> FloatArray:
         """Per document, the terms of log p(w) that no parameter changes."""

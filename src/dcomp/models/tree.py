@@ -46,12 +46,11 @@ _CAPABILITIES = Capabilities(
     sampling="direct",
     tokens="tree",
     grows=True,
+    evidence=True,
+    left_to_right=True,
     why={
         "normalised": "unit='normalised' needs scores that are independent but for their sum; "
         "those of a hierarchy are not: use unit='words'",
-        "left_to_right": "left_to_right has no sampler that integrates a tree's scores out token "
-        "by token; completion works for every model",
-        "evidence": "evidence has no sampler that anneals a tree's scores",
     },
 )
 
@@ -166,6 +165,10 @@ class TreeScores:
     ) -> tuple[TreeScores, tuple[str, ...]]:
         """Nothing is learned, see `parameters`."""
         return self, ()
+
+    def restrained(self, learned: TreeScores) -> TreeScores:
+        """Nothing is learned, so that there is nothing to restrain."""
+        return learned
 
     def counts_seen(self, c: npt.NDArray[Any], exposure: FloatArray) -> None:
         """Nothing that `learn_from_counts` needs."""
@@ -404,7 +407,8 @@ class TreeMultinomial(MultinomialModel):
         else:
             nodes = Tree.complete(request.components(), branching or BRANCHES)
         stops = (request.get(option.name) for option in STOPS)
-        return cls(TreeScores.build(nodes, *stops), request.loadings())
+        scores = TreeScores.build(nodes, *stops)
+        return cls(scores, request.loadings(nodes.n_nodes, nodes.names))
 
     def wishes(self, request: Request) -> Wishes:
         """Growth, where it was asked for. New nodes have the a1, a2 and b that were given as
@@ -414,6 +418,11 @@ class TreeMultinomial(MultinomialModel):
             if at is not None:
                 raise InvalidParameter(f"grow_at = {at} has no effect without grow_to")
             return Wishes()
+        if self.loadings.is_own:
+            raise UnsupportedCombination(
+                "grow_to= adds nodes of which nothing is known: it does not go with seed_words=, "
+                "fixed= or a gamma of two axes"
+            )
         if to < self.n_components + 2:
             raise InvalidParameter(
                 f"grow_to must exceed the {self.n_components} nodes of the tree by two or more; "

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp import validation
 from dcomp.data import FeatureSpace, as_counts
@@ -25,6 +26,7 @@ from dcomp.inference.sampled_scores import SampledScores, sample_scores
 from dcomp.inference.structured_scores import sample_structured_scores
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.predict.clusters import largest
 from dcomp.predict.words import WordTable, document_number, feature_numbers, word_probability
 
 METHODS = ("auto", "fixed-point", "sampling")
@@ -68,7 +70,7 @@ class Predictor:
         """Whether log p(w | Θ) has a bound: there must be a mean field, and a prior."""
         return self.model.scores.capabilities.bound
 
-    def observe(self, X: Any, exposure: Any = None) -> Observations:
+    def observe(self, X: Any, exposure: Any = None, allowed: Any = None) -> Observations:
         """New documents in this feature space; features are matched by name where named.
 
         Components fitted with exposure "total" or "observed" apply it to new documents; those
@@ -81,13 +83,15 @@ class Predictor:
         given = as_counts(X, fractional=self.fractional)
         counts, dropped = given.aligned_to(self.features)
         if dropped > 0:
-            warn(validation.unknown_features(dropped, given.n_tokens), DataWarning)
+            known = self.features.n_blocks
+            warn(validation.unknown_features(dropped, given.n_tokens, known), DataWarning)
         exposure = self.exposure_rule if exposure is None else exposure
         if exposure is None and self.asks_exposure:
             raise InvalidParameter(
                 "the model was fitted with an exposure per document: give exposure= for these too"
             )
-        return validation.resolve_observations(counts, self.model, exposure)
+        numbers = tuple(map(str, range(self.model.n_components)))
+        return validation.resolve_observations(counts, self.model, exposure, allowed, numbers)
 
     def weights(self, treatment: str | None = None, n_threads: int = 1) -> Weights:
         """Allocation weights of the loadings, as the kernels take them."""
@@ -101,6 +105,7 @@ class Predictor:
         X: Any,
         *,
         exposure: Any = None,
+        allowed: Any = None,
         n_jobs: int | None = None,
         executor: Executor | None = None,
         max_inner: int = AT_REST[0],
@@ -117,7 +122,7 @@ class Predictor:
             "leaves": self._leaves,
         }
         return how[can.fixed_point](
-            self.observe(X, exposure), workers, max_inner=max_inner, tol=tol
+            self.observe(X, exposure, allowed), workers, max_inner=max_inner, tol=tol
         )
 
     def _mean_field(self, observed: Observations, workers: Executor, **limits: Any) -> FoldIn:
@@ -188,6 +193,7 @@ class Predictor:
         X: Any,
         *,
         exposure: Any = None,
+        allowed: Any = None,
         method: str = "auto",
         seed: int = 0,
         n_jobs: int | None = None,
@@ -197,6 +203,8 @@ class Predictor:
         of η.
 
         method: "fixed-point" (fast), "sampling", or "auto": the fixed point if the model has one.
+        allowed: which components these documents may use, as a fit takes it, with the names or
+        numbers of the components for labels; all unless told.
         """
         if method not in METHODS:
             raise InvalidParameter(
@@ -204,8 +212,15 @@ class Predictor:
             )
         where: Any = {"exposure": exposure, "n_jobs": n_jobs, "executor": executor}
         if method == "sampling" or (method == "auto" and not self.has_fixed_point):
+            if allowed is not None:
+                X = self.observe(X, exposure, allowed)
             return self.sample_scores(X, seed=seed, **where).mean
-        return self.fold_in(X, **where).scores
+        return self.fold_in(X, allowed=allowed, **where).scores
+
+    def predict(self, X: Any, **options: Any) -> npt.NDArray[np.intp]:
+        """The component with the most of each document, (I): a cluster (C04 2). Of a tree it is a
+        leaf. Options are those of `transform`."""
+        return largest(self.transform(X, **options), self.model.scores.nodes)
 
     def transform_leaves(
         self,

@@ -6,7 +6,6 @@ from dcomp.recipe.recipe import Recipe, Resolved, Settings
 from dcomp.recipe.table import USUAL, table
 
 __all__ = [
-    "FIELDS",
     "OF_NEW",
     "READING",
     "USUAL",

@@ -131,9 +131,11 @@ def _unknown(place: str, key: str, known: Mapping[str, Option]) -> str:
 
 
 def _checked_value(path: Path, place: str, value: Any, option: Option) -> Any:
-    if option.kind == "file" and isinstance(value, str):
+    if option.kind in ("file", "words", "components") and isinstance(value, str):
         return path.parent / value
-    if option.kind == "file" and not isinstance(value, list):
+    if option.kind == "words" and isinstance(value, dict):
+        return value
+    if option.kind in ("file", "words", "components") and not isinstance(value, list):
         raise InvalidConfig(f"{path}: {place} must be the path of a file, in quotes; got {value!r}")
     # A file has no objects: what may be one in Python is a word or a number here.
     in_files: dict[Kind, Kind] = {"name": "word", "seed": "whole"}
@@ -167,6 +169,9 @@ def _toml(name: str, value: Any) -> str:
         return repr(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        parts = (f"{_toml(name, str(key))} = {_toml(name, value[key])}" for key in value)
+        return f"{{{', '.join(parts)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml(name, item) for item in value)}]"
     raise InvalidParameter(

@@ -38,7 +38,7 @@ FIELDS = (
     Option(
         "contested",
         "switch",
-        "Votes: without the calls at which all voted alike.",
+        "Votes: without the calls at which all voted alike; of new votes, as the fit was made.",
         default=False,
         panel="Fields",
     ),
@@ -59,7 +59,13 @@ FIELDS = (
         panel="Fields",
     ),
     Option("layer", "word", "h5ad: the layer that has the counts.", shown="X", panel="Fields"),
-    Option("populations", "file", "plink: a population per line; x.pop beside it.", panel="Fields"),
+    Option(
+        "populations",
+        "file",
+        "plink, vcf: a population per line.",
+        shown="x.pop beside it",
+        panel="Fields",
+    ),
     Option(
         "columns",
         "word",

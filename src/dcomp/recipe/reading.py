@@ -44,7 +44,7 @@ TEXT = (
         "labels",
         "kinds",
         "Fields that become attributes of documents, with commas between.",
-        flags=("--label-field",),
+        flags=("--label-field", "--labels"),
         metavar="NAMES",
     ),
     Option(
@@ -93,8 +93,8 @@ READING = (
         "format",
         "word",
         "docword, ldac, matrix-market, npz, table, text-table, parquet, text, jsonl, voteview, "
-        "plink, structure, 10x, h5ad, votes or categories. Told from the name and the first lines "
-        "unless given; the last two must be given.",
+        "plink, vcf, structure, 10x, h5ad, dcounts, votes or categories. Told from the name and "
+        "the first lines unless given; the last two must be given.",
         metavar="NAME",
         panel=_INPUT,
     ),
@@ -132,9 +132,17 @@ READING = (
         shown="by the size of the file",
         panel=_INPUT,
     ),
+    Option(
+        "scratch",
+        "file",
+        "Folder for what is known of documents while a .dcounts corpus is fitted.",
+        metavar="FOLDER",
+        shown="beside the corpus",
+        panel=_INPUT,
+    ),
     *TEXT,
     *FIELDS,
 )
 # What is said of new documents for a fit: the rest is as it was for the fit.
-_SAID_AGAIN = ("format", "vocab", "limit", "text", "id", "where")
+_SAID_AGAIN = ("format", "vocab", "limit", "scratch", "text", "id", "where")
 OF_NEW = tuple(o for o in READING if o.name in _SAID_AGAIN or o in FIELDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +10,17 @@ from typing import Any
 
 from dcomp import registry
 from dcomp.data import Counts
-from dcomp.errors import InvalidFile, InvalidParameter, UnsupportedCombination
+from dcomp.data.components import seeds_as_read
+from dcomp.errors import DcompError, InvalidFile, InvalidParameter, UnsupportedCombination
 from dcomp.inference import ALGORITHMS, Algorithm
+from dcomp.io.files import opened
+from dcomp.io.limits import Budget
+from dcomp.io.strict_json import parse_json
 from dcomp.models import MODELS, Model
+from dcomp.models.allowed import labels_of
 from dcomp.models.options import Occasion, Option, Request, Summary, Wishes
 from dcomp.recipe.config import Config
+from dcomp.recipe.known_files import known_components, seed_words
 from dcomp.recipe.table import refusal, table
 from dcomp.validation.numbers import resolve_seed
 
@@ -26,6 +31,7 @@ class Settings:
     `dcomp.fit`."""
 
     exposure: Any
+    allowed: Any
     max_iter: int
     tol: float
     n_chains: int
@@ -130,7 +136,10 @@ class Recipe:
         settings, wishes = self.settings(algorithm), Wishes()
         model: Model = self._get("model")
         if isinstance(model, str):
-            request = Request(self._meant(), Summary.from_counts(counts), algorithm.estimates)
+            allowed = self._get("allowed")
+            labels = () if allowed is None else labels_of(allowed, counts)
+            summary = Summary.from_counts(counts, labels)
+            request = Request(self._meant(counts), summary, algorithm.estimates)
             model = MODELS[key].resolve(request)
             wishes = model.wishes(request)
         named = isinstance(self._get("algorithm"), str)
@@ -188,6 +197,7 @@ class Recipe:
             max_iter = (algorithm or self._cell()[1]).usual_sweeps
         return Settings(
             self._get("exposure"),
+            self._get("allowed"),
             max_iter,
             self._get("tol"),
             self._get("n_chains"),
@@ -195,13 +205,19 @@ class Recipe:
             self._get("draw_budget"),
         )
 
-    def _meant(self) -> dict[str, Any]:
-        """What was typed with all that a name implies, models by their keys, and the contents of
-        files in the place of their paths."""
+    def _meant(self, counts: Counts) -> dict[str, Any]:
+        """What was typed with all that a name implies, models by their keys, the contents of files
+        in the place of their paths, and words as those of the counts were read."""
         meant = self._named().priors(**self.given)
         for name, value in meant.items():
             if self._rows[name].kind == "file" and isinstance(value, Path):
                 meant[name] = _from_json(name, value)
+            elif self._rows[name].kind == "words":
+                meant[name] = seed_words(value)
+                if counts.text is not None:
+                    meant[name] = seeds_as_read(meant[name], counts.features, counts.text)
+            elif self._rows[name].kind == "components":
+                meant[name] = known_components(value)
             elif self._rows[name].kind == "model" and isinstance(value, str):
                 known = (key for key in MODELS if value.lower() in registry.names_of(key))
                 meant[name] = next(known, value)
@@ -235,7 +251,12 @@ def _is_used(option: Option, key: str, algorithm: str) -> bool:
 
 
 def _from_json(name: str, path: Path) -> Any:
+    budget = Budget(path)
+    with opened(path, budget) as stream:
+        content = stream.rest()
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return parse_json(content, budget, f"a {name}", nan=False)
+    except DcompError:
+        raise
+    except ValueError as error:
         raise InvalidFile(f"{path}: a {name} is JSON; {error}") from None

@@ -15,7 +15,7 @@ from dcomp.inference import ALGORITHMS
 from dcomp.inference.keep import DRAW_BUDGET
 from dcomp.models import MODELS
 from dcomp.models.observations import EXPOSURE_RULES
-from dcomp.models.options import GAMMA, N_COMPONENTS, Option, in_words
+from dcomp.models.options import GAMMA, KNOWN, N_COMPONENTS, Option, in_words
 
 _MODEL, _COURSE = "Model and algorithm", "Course of a fit"
 
@@ -98,6 +98,7 @@ def table() -> dict[str, Option]:
         *_head(),
         *(replace(option, models=users) for option, users in of_models.values()),
         GAMMA,
+        *KNOWN,
         _exposure(),
         *(replace(option, algorithms=users) for option, users in of_algorithms.values()),
         *TAIL,

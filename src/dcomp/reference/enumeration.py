@@ -20,15 +20,20 @@ from dcomp.reference.gibbs import IntArray, Tokens, tables
 
 def log_joint(model: Model, observed: Observations, c: IntArray, n: IntArray) -> float:
     """log p(words, z) up to terms of the words alone."""
-    gamma = model.loadings.per_feature(len(n))
+    gamma = np.broadcast_to(model.loadings.table(len(n), n.shape[1]), n.shape)
     blocks = observed.counts.features.blocks
     scores: Any = model.scores
-    value = float(scores.log_moment(c, observed.total_exposure).sum())
-    value += float((gammaln(gamma[:, None] + n) - gammaln(gamma)[:, None]).sum())
+    if observed.allowed is not None and (c[~observed.allowed.mask] > 0).any():
+        return -np.inf  # a document has words of a component that it may not use
+    value = float(observed.ask(scores, "log_moment", c).sum())
+    free = model.loadings.free(n.shape[1])
+    value += float((gammaln(gamma + n) - gammaln(gamma))[:, free].sum())
     for g in range(observed.counts.features.n_blocks):
         members = blocks == g
-        total = gamma[members].sum()
-        value += float((gammaln(total) - gammaln(total + n[members].sum(axis=0))).sum())
+        total = gamma[members].sum(axis=0)
+        value += float((gammaln(total) - gammaln(total + n[members].sum(axis=0)))[free].sum())
+    if model.loadings.fixed is not None:  # p(word | z) is θ itself
+        value += float((n[:, list(model.loadings.fixed_at)] * np.log(model.loadings.fixed.T)).sum())
     return value
 
 

@@ -60,12 +60,15 @@ def collapsed_sweep(
     counts, K = observed.counts, model.n_components
     tokens, z = Tokens.from_counts(counts), z.copy()
     c, n = tables(tokens, z, counts, K)
-    gamma, blocks = model.loadings.per_feature(counts.n_features), counts.features.blocks
+    gamma = np.broadcast_to(model.loadings.table(counts.n_features, K), n.shape)
+    blocks = counts.features.blocks
     for t, (i, j) in enumerate(zip(tokens.document, tokens.feature, strict=True)):
         c[i, z[t]] -= 1
         n[j, z[t]] -= 1
         block = blocks == blocks[j]
-        phi = (gamma[j] + n[j]) / (gamma[block].sum() + n[block].sum(axis=0))
+        phi = (gamma[j] + n[j]) / (gamma[block].sum(axis=0) + n[block].sum(axis=0))
+        if model.loadings.fixed is not None:  # data, whatever its words (MODELS §11)
+            phi[list(model.loadings.fixed_at)] = model.loadings.fixed[:, j]
         p = score_ratio(model, c[i], float(observed.total_exposure[i])) * phi
         z[t] = rng.choice(K, p=p / p.sum())
         c[i, z[t]] += 1
@@ -80,7 +83,10 @@ def direct_sweep(
     counts, K = observed.counts, model.n_components
     tokens = Tokens.from_counts(counts)
     c, n = tables(tokens, z, counts, K)
-    Theta = draw_loadings(n, model.loadings.per_feature(counts.n_features), counts, rng)
+    gamma = np.broadcast_to(model.loadings.table(counts.n_features, K), n.shape)
+    Theta = draw_loadings(n, gamma, counts, rng)
+    if model.loadings.fixed is not None:
+        Theta[:, list(model.loadings.fixed_at)] = model.loadings.fixed.T
     z = z.copy()
     for i in range(counts.n_docs):
         scores = draw_scores(model, c[i], float(observed.total_exposure[i]), rng)
@@ -98,7 +104,7 @@ def draw_loadings(
     for g in range(counts.features.n_blocks):
         members = counts.features.blocks == g
         for k in range(n.shape[1]):
-            Theta[members, k] = rng.dirichlet(gamma[members] + n[members, k])
+            Theta[members, k] = rng.dirichlet(gamma[members, k] + n[members, k])
     return Theta
 
 

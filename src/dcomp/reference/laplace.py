@@ -152,13 +152,17 @@ def m_step(
     documents: list[Document], scores: LogisticNormalScores
 ) -> tuple[FloatArray, FloatArray]:
     """μ0 = mean μ_d and Σ0 = mean (Σ_d + (μ_d − μ0)(μ_d − μ0)ᵀ), which B18 does not give (MODELS
-    §3), the latter drawn to independent components by the scores' shrinkage. Both are centred.
+    §3), the latter drawn to independent components by the scores' shrinkage. Both are centred, and
+    taken with `worth` more documents of η ~ N(0, I).
 
-    The maximum of Σ_d E_q[log N(η_d; μ0, Σ0)] where nothing is drawn.
+    The maximum of Σ_d E_q[log N(η_d; μ0, Σ0)], those documents among them, where nothing is drawn.
     """
     eta, Sigma = np.array([d.eta for d in documents]), np.array([d.Sigma for d in documents])
-    mu0 = centred(eta.mean(axis=0))
-    Sigma0 = centred_covariance((Sigma + _squares(eta - mu0)).mean(axis=0))
+    n, worth = len(documents), scores.worth
+    mu0 = centred(eta.sum(axis=0) / (n + worth))
+    more = worth * (np.eye(len(mu0)) + np.outer(mu0, mu0))
+    total = (Sigma + _squares(eta - mu0)).sum(axis=0) + more
+    Sigma0 = centred_covariance(total / (n + worth))
     share = scores.shrinkage
     if share is None:
         share = suggested_shrinkage(Sigma0, Sigma + _squares(eta - scores.mu0))

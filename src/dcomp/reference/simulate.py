@@ -156,7 +156,7 @@ def draw_loadings(
     >>> draw_loadings(model, features, n, np.random.default_rng(0)).round(2).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
-    a = model.loadings.per_feature(features.n_features)[:, None] + n
+    a = model.loadings.table(features.n_features, model.n_components) + n
     Theta = np.empty(a.shape)
     for g in range(features.n_blocks):
         members = features.blocks == g

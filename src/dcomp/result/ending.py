@@ -51,14 +51,14 @@ def mean_loadings(state: State, algorithm: Algorithm, features: FeatureSpace) ->
     recorded = state.recorded
     if recorded is not None and recorded.count:
         return read_only(recorded.Theta / np.float32(recorded.count))
-    extra = state.model.loadings.per_feature(features.n_features)
+    extra = state.model.loadings.table(features.n_features, state.model.n_components)
     if algorithm.treatment == "map":
         extra = extra - 1
     blocks = features.blocks
     totals = column_totals(state.n, blocks)
-    totals += np.bincount(blocks, weights=extra)[:, None]
+    totals += column_totals(extra, blocks)
     # Without words and without a prior nothing is known: all features of a block are alike.
     nothing = (totals <= 0)[blocks]
     even = (1 / np.bincount(blocks))[blocks][:, None]
-    Theta = np.where(nothing, even, (state.n + extra[:, None]) / np.maximum(totals, 1e-300)[blocks])
+    Theta = np.where(nothing, even, (state.n + extra) / np.maximum(totals, 1e-300)[blocks])
     return read_only(Theta.astype(algorithm.precision))

@@ -1,15 +1,24 @@
-"""What other packages read: draws for xarray and ArviZ, scores and loadings for AnnData."""
+"""What other packages read: draws for xarray and ArviZ, scores and loadings for AnnData and for
+pyLDAvis, and MALLET's file of every token with its component."""
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcomp.data import FeatureSpace
-from dcomp.errors import InvalidParameter, MissingDependency
+from dcomp.atomic import StrPath, atomic_write
+from dcomp.data import FeatureSpace, as_counts
+from dcomp.errors import (
+    DataWarning,
+    InvalidParameter,
+    MissingDependency,
+    UnsupportedCombination,
+    warn,
+)
 from dcomp.io.anndata import from_anndata
 
 if TYPE_CHECKING:
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
 
     from dcomp.result.draws import Draws
     from dcomp.result.fit import Fit
+    from dcomp.result.tables import Assignments
 
 DIMENSIONS = {
     "scores": ("document", "component"),
@@ -124,3 +134,61 @@ def _optional(name: str) -> Any:
         raise MissingDependency(
             f'this needs {name}, which is not installed: pip install "dcomp[arviz]"'
         ) from None
+
+
+def for_pyldavis(fit: Fit, X: Any) -> dict[str, Any]:
+    """The arguments of pyLDAvis.prepare. Features that no document has are left out (their lift
+    would be a division by zero); blocks are taken together, each with the same weight."""
+    counts, _ = as_counts(X, fractional=fit.provenance.fractional).aligned_to(fit.features)
+    scores = np.asarray(fit.scores if fit.is_of(counts) else fit.transform(counts), np.float64)
+    seen = counts.feature_totals > 0
+    loadings = np.maximum(np.asarray(fit.Theta, np.float64)[seen].T, 1e-300)
+    sums = scores.sum(axis=1, keepdims=True)
+    return {
+        "topic_term_dists": loadings / loadings.sum(axis=1, keepdims=True),
+        "doc_topic_dists": np.where(
+            sums > 0, scores / np.maximum(sums, 1e-300), 1 / scores.shape[1]
+        ),
+        "doc_lengths": np.array(counts.doc_totals),
+        "vocab": [fit.features.name(int(j)) for j in np.flatnonzero(seen)],
+        "term_frequency": np.array(counts.feature_totals[seen]),
+    }
+
+
+def write_mallet_state(fit: Fit, X: Any, path: StrPath, overwrite: bool) -> None:
+    """MALLET's state: document, source, position, number and text of the token, component."""
+    counts, _ = as_counts(X).aligned_to(fit.features)
+    tokens = fit.assignments(counts)
+    gamma = np.unique(np.asarray(fit.model.loadings.gamma, np.float64))
+    if gamma.size != 1:
+        raise UnsupportedCombination("MALLET's state has one beta for all features; gamma has more")
+    names = [fit.features.name(j) for j in range(fit.features.n_features)]
+    words = ["_".join(name.split()) or "_" for name in names]
+    if words != names:
+        warn("names of features with spaces have _ there, which MALLET cannot", DataWarning)
+    priors = {p.name: p.value for p in fit.model.scores.parameters()}
+    alpha = " ".join(f"{float(a)!r}" for a in np.ravel(priors.get("alpha", ())))
+    ids = ["_".join(name.split()) for name in counts.doc_ids or ()]
+    head = [
+        "#doc source pos typeindex type topic",
+        f"#alpha : {alpha}",
+        f"#beta : {float(gamma[0])!r}",
+    ]
+    place = atomic_write(path, overwrite=overwrite)
+    with place as plain, gzip.GzipFile("", "wb", 6, plain, mtime=0) as stream:
+        stream.write("".join(f"{line}\n" for line in head).encode())
+        for i in range(counts.n_docs):
+            stream.write(_state_lines(tokens, i, words, ids).encode("utf-8", "backslashreplace"))
+
+
+def _state_lines(tokens: Assignments, i: int, words: list[str], ids: list[str]) -> str:
+    """Of a document, as it is read where that is known."""
+    in_order = tokens.sequences is not None
+    features, components = tokens.in_order(i) if in_order else tokens.of_document(i)
+    source = ids[i] if ids else "NA"
+    rows = [
+        f"{i} {source} {place} {j} {words[j]} {k}\n"
+        for place, (j, k) in enumerate(zip(features.tolist(), components.tolist(), strict=True))
+        if j >= 0 and k >= 0
+    ]
+    return "".join(rows)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp import validation
 from dcomp.data import Attributes, Counts, FeatureSpace, TextOptions, as_counts
@@ -21,13 +24,16 @@ from dcomp.inference.run import CONVERGED, ROUNDING
 from dcomp.inference.sampled_scores import SampledScores
 from dcomp.inference.stopping import Remaining
 from dcomp.models import Model, Observations
+from dcomp.models.allowed import Allowed, answer
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.predict import Predictor, WordTable
-from dcomp.result import exchange, leaves, remarks
+from dcomp.predict.clusters import largest
+from dcomp.result import editing, exchange, html, leaves, remarks
 from dcomp.result.draws import Draws
 from dcomp.result.ending import Ending, mean_loadings
 from dcomp.result.negligible import NegligibleScores
 from dcomp.result.provenance import Provenance
+from dcomp.result.special import measured, parts_of_blocks
 from dcomp.result.tables import Assignments, TopFeatures
 from dcomp.result.trace import Trace
 
@@ -58,6 +64,7 @@ class Fit:
     kept: Draws | None = None  # `draws` reads it
     endings: tuple[Ending, ...] = ()  # of all chains in order, where components have edges
     attributes: Attributes = field(default_factory=Attributes)  # of the training documents, if kept
+    allowed: Allowed | None = None  # the components that training documents may use; None: all
 
     @property
     def model(self) -> Model:
@@ -68,6 +75,17 @@ class Fit:
     def n_components(self) -> int:
         """K."""
         return self.model.n_components
+
+    @property
+    def component_names(self) -> tuple[str, ...] | None:
+        """Of the components, where they were given some: by seed words, given loadings, labels of
+        documents or `rename`."""
+        return self.model.loadings.names
+
+    @property
+    def component_labels(self) -> tuple[str, ...]:
+        """What the components are called: their names, or their numbers."""
+        return self.component_names or tuple(map(str, range(self.n_components)))
 
     @property
     def n_sweeps(self) -> int:
@@ -156,6 +174,11 @@ class Fit:
         >>> sampled.fit([[3, 1, 0], [0, 1, 4]]).fit_.draw(seed=1).scores.shape
         (2, 2)
         """
+        if self.allowed is not None:
+            raise UnsupportedCombination(
+                "draws given c and n are of documents that may use all components; n_draws= keeps "
+                "those of the sampler itself"
+            )
         if not self.algorithm.samples:
             raise UnsupportedCombination(
                 "draws given c and n need the whole numbers of a sampler; this fit is by "
@@ -270,11 +293,12 @@ class Fit:
         if own is not None:
             value = own
         elif self.algorithm.mode == "maximise":
-            value = prior.posterior_mode(self.state.c, exposure)
+            value = answer(prior, "posterior_mode", self.state.c, exposure, self.allowed)
         elif recorded is not None:
-            value = prior.recorded_mean(recorded.c, recorded.zeros, recorded.count, exposure)
+            more = (recorded.zeros, recorded.count)
+            value = answer(prior, "recorded_mean", recorded.c, exposure, self.allowed, *more)
         else:
-            value = prior.posterior_mean(self.state.c, exposure)
+            value = answer(prior, "posterior_mean", self.state.c, exposure, self.allowed)
         return read_only(value.astype(dtype))
 
     @cached_property
@@ -327,6 +351,11 @@ class Fit:
         >>> print(result.negligible_scores(unit="normalised"))  # each m has a Beta(0.01, ...)
         44 % of scores are negligible (under 1e-08 once normalised)
         """
+        if self.allowed is not None and unit == "normalised":
+            raise UnsupportedCombination(
+                "normalised scores below a threshold are of documents that may use all components; "
+                "unit='words' works"
+            )
         return NegligibleScores.build(self.state, self._total_exposure, threshold, unit)
 
     @property
@@ -373,6 +402,15 @@ class Fit:
         """Scores of new documents, (I, K): `Predictor.transform`."""
         return self.predictor.transform(X, **options)
 
+    def predict(self, X: Any, **options: Any) -> npt.NDArray[np.intp]:
+        """The component with the most of each new document: `Predictor.predict`."""
+        return self.predictor.predict(X, **options)
+
+    @cached_property
+    def clusters(self) -> npt.NDArray[np.intp]:
+        """The component with the most of each training document, (I): C04 2; of a tree a leaf."""
+        return largest(self.scores, self.model.scores.nodes)
+
     def transform_leaves(self, X: Any, **options: Any) -> FloatingArray:
         """Scores of leaves of new documents, (I, K): `Predictor.transform_leaves`; ST alone."""
         leaves.of_leaves(self, "leaf scores")
@@ -409,9 +447,65 @@ class Fit:
         """
         return leaves.as_leaves(self)
 
-    def top_features(self, n: int = 10, block: int | str | None = None) -> TopFeatures:
-        """The n features of largest θ in each component, within one block if given."""
-        return TopFeatures.build(self.Theta, self.features, n, block)
+    def top_features(
+        self,
+        n: int = 10,
+        block: int | str | None = None,
+        *,
+        by: str = "probability",
+        weight: float | None = None,
+    ) -> TopFeatures:
+        """The first n features of each component, within one block if given.
+
+        by: "probability" θ, the largest; "lift" θ/p, what is rare elsewhere; "relevance", both: λ
+        log θ + (1 − λ) log lift with λ = `weight`, 0.6 unless given; "frex", the harmonic mean of
+        the ranks of θ and of exclusivity, the latter with `weight`, 0.5 unless given
+        (`dcomp.result.special`). Where blocks are many, probability says little: most votes of a
+        bloc are sure. There take "relevance".
+
+        >>> import dcomp
+        >>> X, names = [[9, 5, 0], [9, 6, 0], [9, 0, 5], [8, 0, 6]], ["the", "cat", "dog"]
+        >>> counts = dcomp.Counts.from_matrix(X, feature_names=names)
+        >>> fitted = dcomp.LDA(2, alpha=0.1, verbose=0).fit(counts).fit_
+        >>> {row[0] for row in fitted.top_features(1).names}
+        {'the'}
+        >>> sorted(row[0] for row in fitted.top_features(1, by="lift").names)
+        ['cat', 'dog']
+        """
+        blocks = self.features.blocks
+        own = None if block is None else blocks == self.features.block_number(block)
+        part = parts_of_blocks(self.state.n, blocks)
+        measure = measured(self.Theta, blocks, part, by, weight, own)
+        named = self.component_names
+        return TopFeatures.build(self.Theta, self.features, n, block, by, measure, named)
+
+    def rename(self, names: Mapping[int | str, str] | Sequence[str]) -> Fit:
+        """The same fit with other names of components: of some, by number or by the name that they
+        have, or of all in order. Tables, `dcomp show`, scores in files and `save` keep them.
+
+        >>> import dcomp
+        >>> fitted = dcomp.LDA(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).fit_
+        >>> fitted.rename({0: "taxes"}).component_names
+        ('taxes', '1')
+        """
+        return editing.renamed(self, names)
+
+    def simulate(
+        self, n_docs: int | None = None, *, length: Any = None, seed: int = 0
+    ) -> tuple[Counts, FloatArray]:
+        """New documents from the fitted model (C04 2), and their scores (I, K): scores from their
+        prior as learned, words by the fitted loadings. As many documents as were fitted unless
+        told, each as long as one of those drawn at random; or of `length` tokens, a number or one
+        for each document (and block). Of GP and CGP the length follows from the scores, and
+        `length` is the exposure.
+
+        >>> import dcomp
+        >>> fitted = dcomp.LDA(2, verbose=0).fit([[4, 3, 0], [0, 1, 6]]).fit_
+        >>> counts, scores = fitted.simulate(5, length=20, seed=1)
+        >>> counts.doc_totals.tolist(), scores.shape
+        ([20, 20, 20, 20, 20], (5, 2))
+        """
+        return editing.simulated(self, n_docs, length, seed)
 
     def with_attributes(self, about: Attributes | Counts) -> Fit:
         """The same fit with what is known of its training documents, so that `save` keeps it too:
@@ -445,11 +539,47 @@ class Fit:
         """
         return exchange.into_anndata(self, data, key, layer)
 
+    def to_pyldavis(self, X: Any) -> dict[str, Any]:
+        """What pyLDAvis.prepare takes, by its names: `pyLDAvis.prepare(**fit.to_pyldavis(counts))`.
+
+        >>> import dcomp
+        >>> X = [[4, 3, 0], [0, 1, 6], [5, 2, 1]]
+        >>> sorted(dcomp.LDA(2, verbose=0).fit(X).fit_.to_pyldavis(X))
+        ['doc_lengths', 'doc_topic_dists', 'term_frequency', 'topic_term_dists', 'vocab']
+        """
+        return exchange.for_pyldavis(self, X)
+
+    def write_mallet_state(
+        self, X: Any, path: str | os.PathLike[str], *, overwrite: bool = False
+    ) -> None:
+        """Write the component of every token, as a collapsed sampler left them, in the form of
+        MALLET's --output-state: packed by gzip, whatever the name. X is what was fitted.
+
+        >>> import dcomp, gzip
+        >>> X = [["cat", "dog"], ["cat"]]
+        >>> model = dcomp.LDA(1, algorithm="collapsed-gibbs", max_iter=9, verbose=0).fit(X)
+        >>> model.fit_.write_mallet_state(X, "state.gz")
+        >>> gzip.open("state.gz", "rt").read().splitlines()[3:]
+        ['0 NA 0 0 cat 0', '0 NA 1 1 dog 0', '1 NA 0 0 cat 0']
+        """
+        exchange.write_mallet_state(self, X, path, overwrite)
+
+    @property
+    def plot(self) -> Any:
+        """Pictures of the fit, `fit.plot.top_features(0)` and others: `dcomp.plot`."""
+        from dcomp.plot import FitPlots
+
+        return FitPlots(self)
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know of the components and priors, in one line each: components
         without words, components that are the same, learned priors at a limit."""
         return remarks.remarks(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return html.fit_html(self)
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.remarks])

@@ -6,7 +6,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,7 @@ import scipy
 from dcomp import _core
 from dcomp.data import Counts, TextOptions
 from dcomp.errors import InvalidCounts
-
-
-def package_version() -> str:
-    """The installed version of dcomp."""
-    try:
-        return version("dcomp")
-    except PackageNotFoundError:  # run from a source tree
-        return "0+unknown"
+from dcomp.version import package_version
 
 
 @dataclass(frozen=True)

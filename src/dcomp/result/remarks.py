@@ -1,4 +1,4 @@
-"""What a reader of a fit should know of its components and priors, in one line each."""
+"""What a reader of a fit should know of its components, priors and chains, in one line each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from dcomp.models.options import in_words
 if TYPE_CHECKING:
     from dcomp.result.fit import Fit
 
+NEAR = 0.1  # nats per document between ends that may be one: each may have tol left to gain
 _LEARNED = 10  # sweeps of a sampler among which one has learned the priors
 
 
 def remarks(fit: Fit) -> tuple[str, ...]:
-    """Components without words, components that are the same, learned priors at a limit.
+    """Components without words, components that are the same, learned priors at a limit, and a best
+    end that no other chain has found.
 
     >>> import dcomp
     >>> from dcomp.models import DirichletMultinomial
@@ -29,17 +31,35 @@ def remarks(fit: Fit) -> tuple[str, ...]:
     empty = words <= EMPTY * words.mean()
     said = []
     if empty.any():
-        said.append(f"{_named(np.flatnonzero(empty))} all but empty")
-    said += [f"{_named(group)} all but the same" for group in _groups(fit, ~empty)]
+        said.append(f"{_named(np.flatnonzero(empty), fit.component_labels)} all but empty")
+    said += [
+        f"{_named(group, fit.component_labels)} all but the same" for group in _groups(fit, ~empty)
+    ]
     held = _held(fit)
     if held:
         said.append(f"held at a limit: {', '.join(held)}")
-    return tuple(said)
+    return (*said, *_lone_best(fit))
 
 
-def _named(numbers: npt.ArrayLike) -> str:
-    """Components by their numbers, and the verb."""
-    names = [str(k) for k in np.asarray(numbers)]
+def _lone_best(fit: Fit) -> tuple[str, ...]:
+    """Of climbs from several starts, that the best end was found once: more starts may find a
+    better one. Samplers are judged by R-hat."""
+    if fit.algorithm.samples or len(fit.chains) < 2:
+        return ()
+    ends = np.array([trace.rows[-1].objective for trace in fit.chains]) / len(fit.state.c)
+    below = np.sort(ends.max() - ends)[1:]
+    if below[0] < NEAR:
+        return ()
+    far = f"{below[0]:.2g}" if len(below) == 1 else f"{below[0]:.2g} to {below[-1]:.2g}"
+    return (
+        f"of {len(ends)} chains one ended here, the other{'s' * (len(below) > 1)} {far} nats per "
+        "document lower: raise n_chains to see whether more starts find a better end",
+    )
+
+
+def _named(numbers: npt.ArrayLike, labels: tuple[str, ...]) -> str:
+    """Components by their names or numbers, and the verb."""
+    names = [labels[k] for k in np.asarray(numbers)]
     several = len(names) > 1
     return f"component{'s' * several} {in_words(names)} {'are' if several else 'is'}"
 

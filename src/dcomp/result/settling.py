@@ -12,11 +12,10 @@ import numpy as np
 
 from dcomp.errors import ConvergenceWarning
 from dcomp.inference import Algorithm
-from dcomp.inference.rhat import rhat, rhat_by_chance
+from dcomp.inference.rhat import SETTLED, rhat, rhat_by_chance
 from dcomp.result.trace import Trace
 
 ENOUGH = 40  # recorded sweeps, below which nothing is claimed
-FAR = 1.05  # R-hat of what has not settled, where so few sweeps do not reach it by chance
 _QUANTITIES = {"objective": "log joint", "documents": "log-likelihood"}
 
 
@@ -39,10 +38,10 @@ def unsettled(traces: Sequence[Trace], burn_in: int, *, comparable: bool = True)
         if not np.isfinite(values).all():
             continue
         own = float(np.median([rhat(chain) for chain in values]))
-        own_limit = max(FAR, rhat_by_chance(1, n_sweeps))
+        own_limit = max(SETTLED, rhat_by_chance(1, n_sweeps))
         several = comparable and len(values) > 1
         found = rhat(values) if several else own
-        limit = max(FAR, rhat_by_chance(len(values), n_sweeps)) if several else own_limit
+        limit = max(SETTLED, rhat_by_chance(len(values), n_sweeps)) if several else own_limit
         if found > limit:
             return (
                 f"R-hat of the {name} over {n_sweeps} recorded sweeps"
@@ -53,9 +52,11 @@ def unsettled(traces: Sequence[Trace], burn_in: int, *, comparable: bool = True)
 
 
 def _advice(moving: bool, several: bool) -> str:
-    """More sweeps for what moves; where chains rest apart, more of them show who is right."""
-    more = "raise max_iter and burn_in"
-    return more if moving or not several else f"{more}, or n_chains"
+    """More sweeps for what moves. Chains that rest apart would go on to: more of them, or annealed
+    ones, show which place is the better."""
+    if moving or not several:
+        return "raise max_iter and burn_in"
+    return "they rest apart: raise n_chains or anneal"
 
 
 def warn_of_unsettled(

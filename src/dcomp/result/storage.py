@@ -37,6 +37,8 @@ from dcomp.io.archive import STORED, Archive
 from dcomp.io.limits import Budget
 from dcomp.io.npy import parse_npy
 from dcomp.io.strict_json import parse_json
+from dcomp.models import Model
+from dcomp.models.allowed import Allowed
 from dcomp.models.arrays import read_only
 from dcomp.models.observations import EXPOSURE_RULES
 from dcomp.printable import printable
@@ -58,7 +60,8 @@ FORMAT, VERSION = "dcomp-fit", 4
 MANIFEST, NAMES, SEAL = "manifest.json", "names.json", "seal"
 _MOST_AXES = {"draws": 4, "carried": 3}  # of an array, by its folder; 2 elsewhere
 _OF_TEXT = 5  # bytes of memory that each byte of JSON takes before it is parsed
-_KNOWN_NEEDS = frozenset({"parts"})
+_OF_MANIFEST = 2  # the same of a manifest, most of which are rows of histories
+_KNOWN_NEEDS = frozenset({"parts", "known"})
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -128,13 +131,15 @@ def _describe(fit: Fit) -> tuple[dict[str, Any], Arrays]:
     }
     if fit.exposure is not None:
         arrays["exposure"] = fit.exposure
+    if fit.allowed is not None:
+        arrays |= {"allowed/group": fit.allowed.group, "allowed/masks": fit.allowed.masks}
     if fit.kept is not None:
         arrays |= in_folder("draws", draw_arrays(fit.kept))
     recorded = fit.state.recorded
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "needs": ["parts"] if len(fit.state.firsts) > 1 else [],
+        "needs": _needs(fit),
         "model": model,
         "algorithm": fit.algorithm.stored(),
         "state": {
@@ -151,10 +156,16 @@ def _describe(fit: Fit) -> tuple[dict[str, Any], Arrays]:
         "endings": endings,
         "provenance": fit.provenance.as_record(),
         "attributes": attribute_entry(fit.attributes),
-        "component_names": None,
+        "component_names": None if fit.component_names is None else list(fit.component_names),
         "checkpoint": None,
     }
     return manifest, arrays
+
+
+def _needs(fit: Fit) -> list[str]:
+    """What a reader must know of to read this right."""
+    is_known = fit.model.loadings.is_own or fit.allowed is not None
+    return ["parts"] * (len(fit.state.firsts) > 1) + ["known"] * is_known
 
 
 def in_folder(folder: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
@@ -207,6 +218,7 @@ def _read(archive: Archive, budget: Budget, source: Path) -> Fit:
     )
     doc_ids = _as_tuple(names["documents"])
     model = read_model(manifest["model"], folders.get("model", {}), source)
+    model = _named(model, manifest.get("component_names"))
     algorithm = _algorithm(dict(manifest["algorithm"]))
     history = read_trace(manifest["history"], algorithm, model)
     chains = tuple(read_trace(rows, algorithm, model) for rows in manifest["chains"])
@@ -237,7 +249,13 @@ def _read(archive: Archive, budget: Budget, source: Path) -> Fit:
         kept,
         endings,
         read_attributes(manifest.get("attributes"), len(state.c)),
+        _allowed(folders.get("allowed"), state),
     )
+
+
+def _named(model: Model, names: list[str] | None) -> Model:
+    """With the names that components were given."""
+    return model if names is None else model.with_loadings(model.loadings.with_names(names))
 
 
 def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:
@@ -257,6 +275,25 @@ def _exposure(
     return exposure
 
 
+def _allowed(arrays: Arrays | None, state: State) -> Allowed | None:
+    """Which components documents may use; a ValueError where that is not of these."""
+    if arrays is None:
+        return None
+    group, masks = arrays["group"], arrays["masks"]
+    fits = (
+        group.shape == (len(state.c),)
+        and group.dtype == np.int32
+        and masks.dtype == np.bool_
+        and masks.ndim == 2
+        and masks.shape[1] == state.model.n_components
+        and bool(masks.any(axis=1).all())
+        and bool((group >= 0).all() and (group < len(masks)).all())
+    )
+    if not fits or (state.c[~masks[group]] > 0).any():
+        raise ValueError("what is allowed is not of these documents and components")
+    return Allowed(group, masks)
+
+
 def _with_draws(state: State, kept: Draws | None) -> State:
     return state if kept is None else state.changed(draws=kept.of_chain(kept.best))
 
@@ -265,7 +302,7 @@ def _contents(archive: Archive, budget: Budget, source: Path) -> tuple[Any, Any,
     """The manifest, the names and the arrays of a file, as version 4 has them."""
     if MANIFEST not in archive.members:
         raise InvalidFile(f"{source}: a zip file, but not a dcomp fit (it has no manifest)")
-    text = archive.read(MANIFEST, each=_OF_TEXT)
+    text = archive.read(MANIFEST, each=_OF_MANIFEST)
     is_old = SEAL not in archive.members  # its history may have nan
     manifest = parse_json(text, budget, "its manifest", nan=is_old)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:

@@ -37,7 +37,7 @@ def check_fit(
             f"its history ends with sweep {history.rows[-1].sweep}, its state is of {state.sweep}"
         )
     _check_provenance(provenance, state, features)
-    _check_words(state, provenance)
+    _check_words(state, algorithm, provenance)
     _check_rows(state)
     Theta = mean_loadings(state, algorithm, features)
     may_be_empty = None
@@ -112,11 +112,13 @@ def _check_rows(state: State) -> None:
         raise ValueError("the recorded rows of upsilon must sum to 1 for each leaf")
 
 
-def _check_words(state: State, provenance: Provenance) -> None:
-    """Words of documents per component add up to no more than the documents have."""
+def _check_words(state: State, algorithm: Algorithm, provenance: Provenance) -> None:
+    """Words of documents per component add up to no more than the documents have, where they are
+    those of the documents."""
     total = float(provenance.n_tokens)
     found = float(state.c.sum(dtype=np.float64))
-    if found > total * (1 + _ROUNDING) + _ROUNDING or (total > 0 and found == 0):
+    most = total * (1 + _ROUNDING) + _ROUNDING if algorithm.divides_words else np.inf
+    if found > most or (total > 0 and found == 0):
         raise ValueError(f"its documents have {total:,.0f} words, and {found:,.0f} of components")
     if state.z is not None and found != total:
         raise ValueError(f"its documents have {total:,.0f} words, and {found:,.0f} are sampled")

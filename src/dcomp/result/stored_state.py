@@ -24,13 +24,17 @@ _NUMBERS = (np.float32, np.float64, np.int32)
 
 def model_entry(model: Model) -> tuple[dict[str, Any], Arrays]:
     """What a file says of a model, and its parameters; `read_model` is the way back."""
-    entry = {
+    entry: dict[str, Any] = {
         "key": model.key,
         "scores": model.scores.stored(),
         "learn_gamma": model.loadings.learned,
     }
     values = {parameter.name: parameter.value for parameter in model.scores.parameters()}
-    return entry, {**values, "gamma": model.loadings.gamma}
+    loadings = {"gamma": model.loadings.gamma}
+    if model.loadings.fixed is not None:
+        loadings["fixed"] = model.loadings.fixed
+        entry["fixed_at"] = list(model.loadings.fixed_at)
+    return entry, {**values, **loadings}
 
 
 def read_model(entry: Any, arrays: Arrays, source: Path) -> Model:
@@ -39,10 +43,15 @@ def read_model(entry: Any, arrays: Arrays, source: Path) -> Model:
         raise InvalidFile(f"{source}: unknown model {entry['key']!r}; upgrade dcomp")
     kind: Any = MODELS[entry["key"]]
     scores = kind.scores_type.restored(entry["scores"], arrays)
-    unknown = set(arrays) - {"gamma", *(parameter.name for parameter in scores.parameters())}
+    unknown = set(arrays) - {
+        "gamma",
+        "fixed",
+        *(parameter.name for parameter in scores.parameters()),
+    }
     if unknown:
         raise ValueError(f"model {kind.key} has no {', '.join(sorted(unknown))}")
-    model: Model = kind(scores, DirichletLoadings(arrays["gamma"], entry["learn_gamma"]))
+    given = (arrays.get("fixed"), entry.get("fixed_at", ()))
+    model: Model = kind(scores, DirichletLoadings(arrays["gamma"], entry["learn_gamma"], *given))
     return model
 
 
@@ -75,6 +84,7 @@ def read_state(
     own = folders["state"]
     c, n, z = own["c"], own["n"], own.get("z")
     K = model.n_components
+    model.loadings.check(features.n_features, K)
     fits = (
         c.ndim == n.ndim == 2
         and len(c) > 0

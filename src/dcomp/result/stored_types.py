@@ -12,7 +12,7 @@ _LEAST, _MOST = -(1 << 63), 1 << 64
 
 # A manifest, part by part: a type, a list of one, what each key of an object holds ("parts?" need
 # not be there), or any of several.
-_MODEL = {"key": str, "scores": dict, "learn_gamma": bool}
+_MODEL = {"key": str, "scores": dict, "learn_gamma": bool, "fixed_at?": [int]}
 MANIFEST: dict[str, Any] = {
     "model": _MODEL,
     "algorithm": dict,
@@ -24,6 +24,7 @@ MANIFEST: dict[str, Any] = {
     "chains": [[dict]],
     "endings": [{"seed": int, "model": _MODEL}],
     "provenance": dict,
+    "component_names?": ([str], None),
 }
 NAMES: dict[str, Any] = {
     "features": ([str], None),

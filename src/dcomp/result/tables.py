@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts, FeatureSpace, Sequences
-from dcomp.errors import InvalidCounts, InvalidParameter
+from dcomp.errors import InvalidCounts, InvalidParameter, MissingDependency
 from dcomp.inference.base import FloatingArray
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import printable
@@ -17,8 +18,8 @@ from dcomp.printable import printable
 def top_numbers(
     Theta: FloatingArray, features: FeatureSpace, n: int, block: int | str | None = None
 ) -> npt.NDArray[np.int64]:
-    """The numbers of the n features of largest θ in each component (K, n), within one block if
-    given, by name or number; of equals the first.
+    """The numbers of the n features of largest θ (or another measure) in each component (K, n),
+    within one block if given, by name or number; of equals the first.
 
     >>> top_numbers(np.array([[0.1, 0.6], [0.7, 0.2], [0.2, 0.2]]), FeatureSpace.build(3), 2)
     array([[1, 2],
@@ -35,29 +36,73 @@ def top_numbers(
 
 @dataclass(frozen=True)
 class TopFeatures:
-    """The heaviest features of each component, heaviest first."""
+    """The features of each component that come first by a measure."""
 
     names: tuple[tuple[str, ...], ...]  # per component
-    weights: FloatArray  # (K, n)
+    weights: FloatArray  # (K, n): θ
+    by: str = "probability"
+    values: FloatArray | None = None  # (K, n): the measure, where it is another
+    components: tuple[str, ...] | None = None  # their names, where they have some
+    numbers: npt.NDArray[np.int64] = field(  # (K, n): of the features
+        default_factory=lambda: np.empty((0, 0), np.int64)
+    )
 
     @classmethod
     def build(
-        cls, Theta: FloatingArray, features: FeatureSpace, n: int, block: int | str | None
+        cls,
+        Theta: FloatingArray,
+        features: FeatureSpace,
+        n: int,
+        block: int | str | None,
+        by: str = "probability",
+        measure: FloatArray | None = None,
+        components: tuple[str, ...] | None = None,
     ) -> TopFeatures:
-        """From loadings (J, K), within one block if given."""
-        order = top_numbers(Theta, features, n, block)
+        """From loadings (J, K), within one block if given, by a measure of the same shape."""
+        order = top_numbers(Theta if measure is None else measure, features, n, block)
         names = tuple(tuple(features.name(int(j)) for j in row) for row in order)
-        return cls(names, np.take_along_axis(Theta.T, order, axis=1).astype(np.float64))
+        weights = np.take_along_axis(Theta.T, order, axis=1).astype(np.float64)
+        values = None if measure is None else np.take_along_axis(measure.T, order, axis=1)
+        return cls(names, weights, by, values, components, order.astype(np.int64))
+
+    def to_frame(self) -> Any:
+        """As a pandas DataFrame, a row per component and feature (`dcomp[frames]`)."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependency(
+                'a frame needs pandas, which is not installed: pip install "dcomp[frames]"'
+            ) from None
+        shape = self.weights.shape
+        columns: dict[str, Any] = {
+            "component": np.repeat(np.arange(shape[0]), shape[1]),
+            "rank": np.tile(np.arange(1, shape[1] + 1), shape[0]),
+            "feature": [name for row in self.names for name in row],
+            "probability": self.weights.ravel(),
+        }
+        if self.values is not None and self.by != "probability":
+            columns[self.by] = self.values.ravel()
+        return pandas.DataFrame(columns)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, component: int) -> tuple[str, ...]:
+    def __getitem__(self, component: int | str) -> tuple[str, ...]:
+        if isinstance(component, str):
+            known = self.components or tuple(map(str, range(len(self.names))))
+            if component not in known:
+                raise InvalidParameter(
+                    f"there is no component {component!r}; there are {', '.join(known)}"
+                )
+            component = known.index(component)
         return self.names[component]
 
     def __str__(self) -> str:
+        labels = self.components or tuple(map(str, range(len(self.names))))
+        width = max([3, *(len(printable(label)) for label in labels)])
         return "\n".join(
-            f"{k:>3}  {' '.join(map(printable, row))}" for k, row in enumerate(self.names)
+            f"{printable(label):>{width}}  {' '.join(map(printable, row))}"
+            for label, row in zip(labels, self.names, strict=True)
         )
 
 

@@ -2,16 +2,19 @@
 
 DM with a block of alleles per locus, people as documents: a person's scores are Q, the loadings of
 an ancestry its allele frequencies P. Maximum likelihood gives ADMIXTURE's point estimates;
-intervals are those of the posterior under flat priors, whose mode is that maximum.
+intervals are those of the posterior under flat priors, whose mode is that maximum. A mode lies at
+the edge where a mean does not, so that with intervals people are shown by posterior means. A
+sampler has flat priors too unless told, and all of its chains count.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -19,14 +22,16 @@ import numpy as np
 from dcomp.atomic import atomic_write
 from dcomp.data import Counts
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
 from dcomp.evaluate.intervals import Intervals, intervals
-from dcomp.io.structure import POPULATION
+from dcomp.inference.run import uninterrupted
+from dcomp.io.loci import POPULATION
 from dcomp.models.arrays import FloatArray, read_only
-from dcomp.printable import padded
+from dcomp.printable import columns, padded, shortened
 from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
-from dcomp.use.agreement import agreement_lines
+from dcomp.use.agreement import agreement_lines, usual_draws
 from dcomp.use.hidden_genotypes import CrossValidation, Fitted, cross_validate, whole_numbers
 
 SHOWN = 16  # people on the screen
@@ -34,6 +39,15 @@ BAR = 30  # columns of a bar
 LIGHT = 2_000_000  # allele copies times ancestries up to which intervals are found unless told
 _ROUGH = 1.0  # nats per person that a fit with hidden genotypes may leave
 _AT_ONCE = 1 << 22  # cells of a product
+# What a sampler is told unless the user says otherwise. A learned alpha goes to 0 where most people
+# are of one ancestry, and chains whose alpha is 0 move nobody.
+SAMPLED: Mapping[str, Any] = {
+    "alpha": 1.0,
+    "gamma": 1.0,
+    "max_iter": 600,
+    "n_chains": 4,
+    "n_draws": 100,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +65,33 @@ class Admixture:
         """Their ids, or numbers."""
         return self.counts.doc_ids or tuple(map(str, range(self.counts.n_docs)))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the ancestries that were known, by labels or given frequencies; "" for the others."""
+        told = self.fit.model.loadings.names
+        if told is None:
+            return ("",) * self.fit.n_components
+        found = ({str(k), f"component {k}"} for k in range(len(told)))  # what has no name is called
+        return tuple("" if name in own else name for name, own in zip(told, found, strict=True))
+
     @cached_property
     def Q(self) -> FloatArray:
-        """The shares of ancestries, (I, K); rows sum to 1."""
-        return _shares(self.fit)
+        """The shares of ancestries, (I, K); rows sum to 1. Of a sampler with intervals they are
+        the posterior means over all chains."""
+        return self.intervals.mean if self._pools and self.intervals else _shares(self.fit)
 
     @cached_property
     def frequencies(self) -> FloatArray:
         """The frequency of every allele in each ancestry, (J, K); the alleles of a locus sum to 1.
         `counts.features.labels` names them."""
+        if self._pools:
+            return _pooled_loadings(self.fit)
         return read_only(np.asarray(self.fit.Theta, np.float64))
+
+    @property
+    def _pools(self) -> bool:
+        """Whether estimates are those of all chains of a sampler."""
+        return self.intervals is not None and self.fit.kept is not None
 
     @property
     def is_biallelic(self) -> bool:
@@ -111,17 +142,31 @@ class Admixture:
         return [self._line(i, padded(labels[i], width) if width else "") for i in order]
 
     def _line(self, i: int, label: str) -> str:
-        ends = np.round(BAR * np.cumsum(self.Q[i])).astype(int)
+        Q = self.Q if self.intervals is None else self.intervals.mean
+        ends = np.round(BAR * np.cumsum(Q[i])).astype(int)
         bar, begin = "", 0
         for k, end in enumerate(ends.tolist()):
             bar += _letter(k) * (end - begin)
             begin = end
-        k = int(np.argmax(self.Q[i]))
-        tail = f"#{k} {self.Q[i, k]:.2f}"
+        k = int(np.argmax(Q[i]))
+        tail = f"#{k} {Q[i, k]:.2f}"
         if self.intervals is not None:
             found = self.intervals
-            tail = f"#{k} {found.mean[i, k]:.2f} ({found.low[i, k]:.2f} to {found.high[i, k]:.2f})"
+            tail += f" ({found.low[i, k]:.2f} to {found.high[i, k]:.2f})"
         return f"{padded(self.people[i], 12)} {label} |{bar:<{BAR}}| {tail}"
+
+    def plot(self, axes: Any = None) -> Any:
+        """A bar of ancestries for each person, by population where it is known, on matplotlib
+        axes (`dcomp[plot]`)."""
+        from dcomp.plot.shares import stacked_bars
+
+        labels = None
+        if POPULATION in self.counts.attributes:
+            labels = [str(label or "-") for label in self.counts.attributes[POPULATION]]
+        names = [f"#{k} {name}".rstrip() for k, name in enumerate(self.names)]
+        axes = stacked_bars(self.Q, labels, names, axes)
+        axes.set_ylabel("ancestry")
+        return axes
 
     def telling(self, n: int = 3) -> list[tuple[str, FloatArray]]:
         """The alleles whose frequencies differ most between ancestries: name, frequencies."""
@@ -146,28 +191,42 @@ class Admixture:
             f"({100 * missing:.2f} % missing)",
             f"log-likelihood {self.log_likelihood:,.1f} "
             f"({fitted.algorithm.name}, {fitted.n_sweeps} sweeps, {fitted.reason})",
+            *fitted.remarks,
         ]
         if self.cross_validation is not None:
             out += ["", str(self.cross_validation)]
         sizes = "  ".join(f"#{k} {100 * q:.0f} %" for k, q in enumerate(self.Q.mean(axis=0)))
-        out += ["", f"mean shares: {sizes}"]
+        out += ["", *self._known_lines(), f"mean shares: {sizes}"]
         if self.by_population is not None:
-            out += ["by population:", str(self.by_population)]
+            head, *rows = str(self.by_population).splitlines()
+            out += ["by population:", head, *self._name_row(len(head) - 7 * len(self.names)), *rows]
         out += ["", "alleles that tell ancestries apart, with their frequencies"]
+        out += self._name_row(26, 6)
         for name, values in self.telling():
             cells = "".join(f"{value:7.2f}" for value in values[:6])
             out.append(f"  {padded(name, 24)}{cells}")
         out += ["", *self._people_title(), *self.people_lines(people)]
         return out
 
+    def _known_lines(self) -> list[str]:
+        """The names of ancestries that were known."""
+        named = ", ".join(f"#{k} is {name}" for k, name in enumerate(self.names) if name)
+        return wrap(f"known ancestries: {named}", 80) if named else []
+
+    def _name_row(self, indent: int, most: int | None = None) -> list[str]:
+        """The names above columns of seven, if there are any."""
+        short = [shortened(name, 6) for name in self.names[:most]]
+        cells = "".join(f" {' ' * (6 - columns(name))}{name}" for name in short)
+        return [" " * indent + cells] if cells.strip() else []
+
     def _people_title(self) -> list[str]:
         found = self.intervals
         if found is None:
             return ["people, a letter per ancestry (A is #0), and the largest share:"]
         return [
-            *agreement_lines(found),
-            "people, a letter per ancestry (A is #0) as estimated; the largest share by its",
-            f"posterior mean, with a {100 * found.level:g} % interval:",
+            *agreement_lines(self.fit, found),
+            "people, a letter per ancestry (A is #0), by their posterior means; the largest",
+            f"share with its {100 * found.level:g} % interval:",
         ]
 
     def __str__(self) -> str:
@@ -180,6 +239,7 @@ class Admixture:
             {
                 "id": name,
                 "shares": self.Q[i].tolist(),
+                "mean": None if found is None else found.mean[i].tolist(),
                 "low": None if found is None else found.low[i].tolist(),
                 "high": None if found is None else found.high[i].tolist(),
             }
@@ -187,6 +247,7 @@ class Admixture:
         ]
         return {
             "n_components": self.fit.n_components,
+            "names": [name or None for name in self.names],
             "log_likelihood": self.log_likelihood,
             "reason": self.fit.reason,
             "cross_validation": None if cv is None else dict(zip(cv.ks, cv.errors, strict=True)),
@@ -205,19 +266,24 @@ def admixture(
     n_folds: int = 5,
     with_intervals: bool | None = None,
     level: float = 0.9,
+    supervised: Any = None,
     n_jobs: int | None = None,
     **options: Any,
 ) -> Admixture:
     """Ancestries of people: shares with intervals, allele frequencies, log-likelihood, and the
     error of cross-validation for a choice of K.
 
-    genotypes: counts with a block of alleles per locus (`dcomp.read` of .bed or STRUCTURE files),
-    or a path to such a file. Fitted by maximum likelihood, as ADMIXTURE; `options` are those of
-    `dcomp.DCA`, such as `algorithm="mean-field"` for shares with a learned prior.
+    genotypes: counts with a block of alleles per locus (`dcomp.read` of .bed, VCF or STRUCTURE
+    files), or a path to such a file. Fitted by maximum likelihood, as ADMIXTURE; `options` are
+    those of `dcomp.DCA`, such as `algorithm="mean-field"` for shares with a learned prior, or
+    `algorithm="collapsed-gibbs"` for STRUCTURE's way: four chains of 600 sweeps under flat priors,
+    of which all draws count.
 
     cross_validation: the numbers of ancestries for which genotypes are hidden, `n_folds` times, and
     told from the others. with_intervals: whether chains find an interval for every share
-    (`evaluate.intervals`), None for where that takes seconds.
+    (`evaluate.intervals`), None for where that takes seconds. supervised: known ancestries, a label
+    per person or the name of an attribute such as "population": people with a label have that
+    ancestry alone, those without may have all (`allowed` of `dcomp.DCA`).
 
     >>> import dcomp
     >>> table = dcomp.datasets.genotypes(60, 200, f_st=(0.2, 0.3), seed=1)
@@ -228,6 +294,10 @@ def admixture(
     counts = read_genotypes(genotypes)
     _check(counts)
     judged = None
+    if supervised is not None:
+        if options.get("allowed") is not None:
+            raise InvalidParameter("supervised= and allowed= are the same: give one")
+        options["allowed"] = supervised
     if cross_validation is not None:
         judged = validate(counts, cross_validation, n_folds=n_folds, n_jobs=n_jobs, **options)
     fitted = _fit(counts, n_components, n_jobs, options)
@@ -237,8 +307,8 @@ def admixture(
     if with_intervals:
         how: Any = {"shares": True, "level": level, "seed": fitted.seed, "n_jobs": n_jobs}
         found = intervals(fitted, counts, **how)
-    value = log_likelihood(counts, _shares(fitted), np.asarray(fitted.Theta, np.float64))
-    return Admixture(fitted, counts, value, found, judged)
+    made = Admixture(fitted, counts, 0.0, found, judged)
+    return replace(made, log_likelihood=log_likelihood(counts, made.Q, made.frequencies))
 
 
 def validate(
@@ -260,7 +330,7 @@ def validate(
     _check(counts)
 
     def fit_one(seen: Counts, K: int) -> Fitted:
-        fitted = _fit(seen, K, n_jobs, {"tol": _ROUGH, **options})
+        fitted = _fit(seen, K, n_jobs, {"tol": _ROUGH, "n_chains": 1, **options})
         return _shares(fitted), np.asarray(fitted.Theta, np.float64)
 
     seed = int(options.get("random_state") or 0)
@@ -270,7 +340,20 @@ def validate(
 def _fit(counts: Counts, K: int, n_jobs: int | None, options: dict[str, Any]) -> Fit:
     said = {"model": "DM", "algorithm": "ml", **options}
     told = Recipe.from_options(**said, n_components=K).resolve(counts)
-    return fit(counts, told.model, told.algorithm, n_jobs=n_jobs, **vars(told.settings))
+    if told.algorithm.samples:
+        usual = {**SAMPLED, "n_draws": usual_draws(options, SAMPLED)}
+        told = Recipe.from_options(**{**usual, **said}, n_components=K).resolve(counts)
+    how: Any = {"n_jobs": n_jobs, **vars(told.settings)}
+    return uninterrupted(fit(counts, told.model, told.algorithm, **how))
+
+
+def _pooled_loadings(fitted: Fit) -> FloatArray:
+    """The mean of all chains' draws of the loadings, ancestries in the order of the fit, (J, K)."""
+    drawn = fitted.draws.Theta
+    assert drawn is not None  # `intervals` has asked for them
+    if len(drawn) > 1:
+        drawn = align_chains(fitted).apply(drawn)
+    return read_only(drawn.mean(axis=(0, 1), dtype=np.float64))
 
 
 def log_likelihood(counts: Counts, Q: FloatArray, frequencies: FloatArray) -> float:
@@ -308,10 +391,10 @@ def read_genotypes(genotypes: Any, **options: Any) -> Counts:
     name = options.pop("format", None)
     if name is None and path.exists():
         name = guess_format(path)
-        if name not in ("plink", "structure"):
+        if name not in ("plink", "vcf", "structure"):
             raise InvalidFile(
-                f"{path}: ancestries are found in genotypes, PLINK's .bed or a STRUCTURE file; "
-                f"this is read as {name}"
+                f"{path}: ancestries are found in genotypes, PLINK's .bed, a VCF or a STRUCTURE "
+                f"file; this is read as {name}"
             )
     return read(path, format=name, **options)
 

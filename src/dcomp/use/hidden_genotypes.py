@@ -36,6 +36,7 @@ class CrossValidation:
      K   error
      2  0.5000 ± 0.0100
      3  0.4000 ± 0.0100  lowest
+    the largest K tried has the lowest error: more may be better still
     """
 
     ks: tuple[int, ...]
@@ -53,7 +54,15 @@ class CrossValidation:
         for k, error, sd in zip(self.ks, self.errors, self.standard_errors, strict=True):
             best = "  lowest" if k == self.recommended and len(self.ks) > 1 else ""
             lines.append(f"{k:>2}  {error:.4f} ± {sd:.4f}{best}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._edge()])
+
+    def _edge(self) -> list[str]:
+        """What to think of a lowest error at the end of what was tried; 1 is an end of its own."""
+        if len(self.ks) > 1 and self.recommended == max(self.ks):
+            return ["the largest K tried has the lowest error: more may be better still"]
+        if len(self.ks) > 1 and self.recommended == min(self.ks) > 1:
+            return ["the smallest K tried has the lowest error: fewer may be better still"]
+        return []
 
 
 def cross_validate(

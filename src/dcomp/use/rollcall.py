@@ -12,18 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dcomp.data import Counts
+from dcomp.data import Counts, FeatureSpace
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
+from dcomp.evaluate.diagnostics import diagnostics
 from dcomp.evaluate.intervals import Intervals, intervals
+from dcomp.inference.run import uninterrupted
 from dcomp.io.calls import NAY, OUTCOME, YEA, Calls
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import padded, shortened
 from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
-from dcomp.use.agreement import agreement_lines
+from dcomp.use.agreement import agreement_lines, check_draws, usual_draws
 from dcomp.use.binary_pca import binary_pca
+from dcomp.use.classification import Classification
 
 SHOWN = 24  # voters on the screen, from both ends and the middle of the line
 EMPTY = 0.01  # share of members below which a bloc is nobody's
@@ -189,6 +192,13 @@ class RollCall:
         ends = f"({found.low[i, k]:.2f} to {found.high[i, k]:.2f})"
         return f"{padded(self.voters[i], 26)} |{grey}|  #{k} {m[k]:.2f} {ends}"
 
+    def plot(self, axes: Any = None) -> Any:
+        """The memberships in grey, voters and blocs in the order of binary PCA, on matplotlib axes
+        (`dcomp[plot]`)."""
+        from dcomp.plot import bloc_grid
+
+        return bloc_grid(self, across=False, ax=axes)
+
     def as_record(self, n: int = 5) -> dict[str, Any]:
         """For programs: plain numbers, text and lists."""
         found, judged = self.intervals, self.classification
@@ -220,6 +230,7 @@ class RollCall:
                 "majority": judged.majority,
                 "apre": judged.apre,
             },
+            "verdict": diagnostics(self.fit).verdict,
             "settled": found.settled,
         }
 
@@ -249,7 +260,7 @@ class RollCall:
         out.append("(alike: the bloc's votes in all chains and in the best; 1 is the same)")
         if self.by_party is not None:
             out += ["", "mean shares by party", str(self.by_party)]
-        out += ["", *_judgement(self.classification), *self._influence_lines()]
+        out += ["", *self.classification.lines(), *self._influence_lines()]
         out += ["", "votes that divide neighbouring blocs"]
         for pair in self.neighbours:
             out.append(f"  #{pair[0]} and #{pair[1]}")
@@ -261,7 +272,7 @@ class RollCall:
             f"the largest with its {100 * found.level:g} % interval",
             *self.voter_lines(voters),
             "",
-            *agreement_lines(found),
+            *agreement_lines(self.fit, found),
         ]
         return out
 
@@ -273,44 +284,6 @@ class RollCall:
             for k, (m, a, b) in sorted(self.influence.items(), key=lambda item: -item[1][0])[:2]
         ]
         return [f"the outcome goes with {', then '.join(parts)}"]
-
-
-@dataclass(frozen=True)
-class Classification:
-    """Votes that are told right: by blocs, and by the majority of each call.
-
-    >>> found = Classification(n_votes=100, n_wrong=10, n_minority=40)
-    >>> found.rate, found.majority, found.apre
-    (0.9, 0.6, 0.75)
-    """
-
-    n_votes: int
-    n_wrong: int
-    n_minority: int  # votes that are not with the majority of their call
-
-    @property
-    def rate(self) -> float:
-        """The share of votes that blocs tell right."""
-        return 1 - self.n_wrong / self.n_votes
-
-    @property
-    def majority(self) -> float:
-        """The share that the majority of each call is."""
-        return 1 - self.n_minority / self.n_votes
-
-    @property
-    def apre(self) -> float:
-        """Aggregate proportional reduction in error: of the majority's errors, the part that blocs
-        do not make. 0 where all calls are unanimous."""
-        return (self.n_minority - self.n_wrong) / self.n_minority if self.n_minority else 0.0
-
-
-def _judgement(found: Classification) -> list[str]:
-    return [
-        f"{100 * found.rate:.1f} % of votes are classified right, {100 * found.majority:.1f} % by "
-        f"the majority of each call;",
-        f"APRE {found.apre:.3f} (of the same votes, as the field reports it)",
-    ]
 
 
 def rollcall(
@@ -350,23 +323,36 @@ def rollcall(
         )
     _check(counts)
     known = calls if isinstance(calls, Calls) else _titled(calls or {})
-    how_many = {"n_draws": _usual_draws(options)}
+    check_draws(options, USUAL)
+    how_many = {"n_draws": usual_draws(options, USUAL)}
     told = Recipe.from_options(
         **{**USUAL, **how_many, **options}, n_components=n_components
     ).resolve(counts)
     how: Any = {"n_jobs": n_jobs, "warn": False, **vars(told.settings)}  # agreement is shown
-    fitted = fit(counts, told.model, told.algorithm, **how)
+    fitted = uninterrupted(fit(counts, told.model, told.algorithm, **how))
+    return blocs_of(fitted, counts, known, level=level, n_jobs=n_jobs)
+
+
+def blocs_of(
+    fitted: Fit, counts: Counts, calls: Calls, *, level: float = 0.9, n_jobs: int | None = None
+) -> RollCall:
+    """What a fit by a sampler says of blocs: it has kept draws of these votes."""
     found = intervals(fitted, counts, level=level, shares=True, seed=fitted.seed, n_jobs=n_jobs)
-    positions = _turned(binary_pca(_table(counts)), counts)
-    return RollCall(fitted, counts, found, _yeas(fitted), read_only(positions), known)
+    return RollCall(fitted, counts, found, _yeas(fitted), positions_of(counts), calls)
 
 
-def _usual_draws(options: Mapping[str, Any]) -> int:
-    """As many as usual, or as there are sweeps for."""
-    sweeps = int(options.get("max_iter") or USUAL["max_iter"])
-    burn_in = options.get("burn_in")
-    kept = sweeps - (sweeps // 2 if burn_in is None else int(burn_in))
-    return max(min(kept, int(USUAL["n_draws"])), 1)
+def are_votes(features: FeatureSpace) -> bool:
+    """Whether every block is a roll call, yea and nay.
+
+    >>> are_votes(FeatureSpace.build(4, ["yea", "nay"] * 2, ["RC1", "RC1", "RC2", "RC2"]))
+    True
+    """
+    return features.n_blocks > 1 and features.names == (YEA, NAY) * features.n_blocks
+
+
+def positions_of(counts: Counts) -> FloatArray:
+    """Voters on the line of binary PCA, (I); left and right as NOMINATE has them where known."""
+    return read_only(_turned(binary_pca(_table(counts)), counts))
 
 
 def _yeas(fitted: Fit) -> npt.NDArray[np.float32]:
@@ -412,8 +398,7 @@ def _titled(titles: Mapping[str, str]) -> Calls:
 
 
 def _check(counts: Counts) -> None:
-    names = counts.features.names or ()
-    if counts.features.n_blocks < 2 or names != (YEA, NAY) * counts.features.n_blocks:
+    if not are_votes(counts.features):
         raise InvalidCounts(
             "rollcall needs a block of two features, yea and nay, per roll call, as dcomp.read "
             f"makes of votes; found {counts.features!r}"

@@ -9,6 +9,7 @@ are held against published ones by cosine, and exposures can be refitted with pu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,15 +21,21 @@ from dcomp.data import Counts
 from dcomp.data.counts import amount
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.align import Alignment
+from dcomp.inference.run import uninterrupted
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import padded, shortened
 from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
 from dcomp.use.catalogue import Aligned, Catalogue, feature_names, read_types, type_name
+from dcomp.use.consensus import Consensus, Fitted, Stability, down_weighted, stability_of
+from dcomp.use.cosine import cosines
+from dcomp.use.hidden_genotypes import whole_numbers
 from dcomp.use.refit import Refit, refit
 
 ALIKE, THE_SAME = 0.9, 0.95  # cosines from which the field takes a signature for a published one
 SHOWN = 10  # tumours, and published signatures, on the screen
+REPLICATES = 10  # where several K are to be judged
+ROUGHLY = {"tol": 1.0, "max_iter": 300}  # of a replicate: others differ by more
 LIGHT = 20_000_000  # mutations times signatures up to which intervals are found unless told
 
 
@@ -40,6 +47,14 @@ class Signatures:
     counts: Counts
     reference: Aligned | None = None
     refitted: Refit | None = None  # exposures to the published signatures
+    stability: Stability | None = None  # of resampled fits, by K
+
+    @cached_property
+    def consensus(self) -> Consensus | None:
+        """What resampled fits have in common, in the order of these signatures."""
+        if self.stability is None:
+            return None
+        return self.stability.of(self.fit.n_components).ordered_as(self.loadings)
 
     @property
     def tumours(self) -> tuple[str, ...]:
@@ -101,8 +116,10 @@ class Signatures:
             f"({self.counts.n_features} types; {fitted.algorithm.name}, {fitted.n_sweeps} sweeps, "
             f"{fitted.reason})",
             "",
-            *self._signature_lines(),
         ]
+        if self.stability is not None:
+            out += [*self.stability.lines(), ""]
+        out += self._signature_lines()
         if self.refitted is not None:
             out += ["", *self.refitted.lines(tumours)]
         return out
@@ -110,13 +127,18 @@ class Signatures:
     def _signature_lines(self) -> list[str]:
         matching, reference = self.matching, self.reference
         published = "" if matching is None else "  cosine  published "
-        out = [f"       share{published}  main types"]
+        stable = "" if self.consensus is None else "  stable"
+        out = [f"       share{stable}{published}  main types"]
         for k in np.argsort(-self.shares, kind="stable").tolist():
             line = f"  #{k:<3}{100 * self.shares[k]:>4.0f} %"
+            if self.consensus is not None:
+                line += f"    {self.consensus.stability[k]:>4.2f}"
             if matching is not None and reference is not None:
                 other = int(matching.permutation[k])
                 name = reference.names[other] if other >= 0 else "-"
-                line += f"    {matching.similarity[k]:.2f}  {padded(name, 10)}"
+                # Rounded down: what reads 0.90 is counted as 0.9.
+                cosine = np.floor(100 * matching.similarity[k] + 1e-9) / 100
+                line += f"    {cosine:.2f}  {padded(name, 10)}"
             out.append(f"{line}  {shortened(self.main_types(k), 78 - len(line))}")
         if matching is None or reference is None:
             return out
@@ -128,6 +150,30 @@ class Signatures:
             shortened(f"({reference})", 80),
         ]
 
+    def plot(self) -> Any:
+        """A bar chart of the mutation types of every signature, with the published one that it is
+        where one is near, as a matplotlib figure (`dcomp[plot]`)."""
+        from dcomp.plot.profiles import profiles
+
+        near = {k: name for name, k in self.found().items()}
+        titles = [f"#{k} {near.get(k, '')}".strip() for k in range(self.fit.n_components)]
+        return profiles(self.loadings, self.types, titles)
+
+    def plot_exposures(self, axes: Any = None) -> Any:
+        """The shares of signatures in each tumour as bars, by the part of the id before "::" where
+        ids have one, on matplotlib axes."""
+        from dcomp.plot.shares import stacked_bars
+
+        groups = None
+        if all("::" in name for name in self.tumours):
+            groups = [name.partition("::")[0] for name in self.tumours]
+        totals = np.maximum(self.exposures.sum(axis=1, keepdims=True), 1e-300)
+        near = {k: name for name, k in self.found().items()}
+        names = [f"#{k} {near.get(k, '')}".strip() for k in range(self.fit.n_components)]
+        axes = stacked_bars(self.exposures / totals, groups, names, axes)
+        axes.set_ylabel("share of mutations")
+        return axes
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
@@ -135,6 +181,7 @@ class Signatures:
         """For programs: plain numbers, text and lists."""
         matching, reference, of = self.matching, self.reference, self.refitted
         found: list[dict[str, Any]] = []
+        again, by_k = self.consensus, self.stability
         for k in range(self.fit.n_components):
             other = -1 if matching is None else int(matching.permutation[k])
             known = other >= 0 and matching is not None and reference is not None
@@ -144,6 +191,7 @@ class Signatures:
                     "share": float(self.shares[k]),
                     "published": reference.names[other] if known and reference else None,
                     "cosine": float(matching.similarity[k]) if known and matching else None,
+                    "stability": None if again is None else float(again.stability[k]),
                     "loadings": self.loadings[k].tolist(),
                 }
             )
@@ -155,15 +203,18 @@ class Signatures:
             "tumours": list(self.tumours),
             "exposures": self.exposures.tolist(),
             "refitted": None if of is None else of.as_record(),
+            "stability": None if by_k is None else by_k.as_record(),
             "reason": self.fit.reason,
         }
 
 
 def signatures(
     tumours: Any,
-    n_components: int = 10,
+    n_components: int | Sequence[int] = 10,
     *,
     reference: Any = None,
+    n_replicates: int | None = None,
+    max_mutations: float | None = None,
     with_intervals: bool | None = None,
     level: float = 0.9,
     n_jobs: int | None = None,
@@ -175,6 +226,11 @@ def signatures(
     that has types as lines or as columns. reference: published signatures, a path or a `Catalogue`;
     types are matched by name, whatever their order. Exposures are then also refitted to these
     (`Refit`), with an interval each: `with_intervals`, None for where that takes seconds.
+
+    n_replicates: how many times tumours are resampled and fitted again, to see how stable
+    signatures are (`Stability`, `Consensus`); 10 where several numbers of signatures are given, of
+    which the largest stable one is then fitted, or the most stable where none is.
+    max_mutations: a tumour of more counts as one of so many, lest a few hypermutated ones decide.
 
     Fitted as GP by mean field; `options` are those of `dcomp.DCA`. `model="DM", algorithm="ml"` is
     NMF with the Kullback-Leibler loss, and faster.
@@ -189,16 +245,52 @@ def signatures(
     """
     counts = read_tumours(tumours)
     known = None if reference is None else Catalogue.of(reference).aligned_to(feature_names(counts))
-    said = {"model": "GP", **options}
-    told = Recipe.from_options(**said, n_components=n_components).resolve(counts)
-    fitted = fit(counts, told.model, told.algorithm, n_jobs=n_jobs, **vars(told.settings))
+    weighted = counts if max_mutations is None else _weighted(counts, max_mutations)
+    ks = whole_numbers(n_components)
+    judged = None
+    if n_replicates is not None or len(ks) > 1:
+        judged = _judged(weighted, ks, n_replicates or REPLICATES, n_jobs, options)
+    K = ks[0] if judged is None else _chosen(judged)
+    fitted = _fit(weighted, K, n_jobs, options)
     found = None
     if known is not None:
         if with_intervals is None:
             with_intervals = counts.n_tokens * len(known.names) <= LIGHT
         how: Any = {"with_intervals": with_intervals, "level": level, "n_jobs": n_jobs}
         found = refit(counts, known, seed=fitted.seed, **how)
-    return Signatures(fitted, counts, known, found)
+    return Signatures(fitted, counts, known, found, judged)
+
+
+def _fit(counts: Counts, K: int, n_jobs: int | None, options: dict[str, Any]) -> Fit:
+    told = Recipe.from_options(**{"model": "GP", **options}, n_components=K).resolve(counts)
+    how: Any = {"n_jobs": n_jobs, **vars(told.settings)}
+    return uninterrupted(fit(counts, told.model, told.algorithm, **how))
+
+
+def _judged(
+    counts: Counts, ks: list[int], n_replicates: int, n_jobs: int | None, options: dict[str, Any]
+) -> Stability:
+    """Resampled fits of each K, each as roughly as their difference allows."""
+
+    def fit_one(again: Counts, K: int, seed: int) -> Fitted:
+        fitted = _fit(again, K, n_jobs, {**ROUGHLY, **options, "random_state": seed})
+        of = Signatures(fitted, again)
+        return of.loadings, of.exposures
+
+    seed = int(options.get("random_state") or 0)
+    return stability_of(counts, ks, fit_one, n_replicates=n_replicates, seed=seed)
+
+
+def _chosen(judged: Stability) -> int:
+    """The K that is recommended, or the most stable one."""
+    most = max(judged.found, key=lambda one: one.mean)
+    return judged.recommended or most.n_components
+
+
+def _weighted(counts: Counts, most: float) -> Counts:
+    if not (np.isfinite(most) and most > 0):
+        raise InvalidParameter(f"max_mutations must be a number above 0; got {most!r}")
+    return down_weighted(counts, most)
 
 
 def read_tumours(tumours: Any, **options: Any) -> Counts:
@@ -218,15 +310,3 @@ def read_tumours(tumours: Any, **options: Any) -> Counts:
             f"signatures takes one block of mutation types; found {counts.features!r}"
         )
     return counts
-
-
-def cosines(first: FloatArray, second: FloatArray) -> FloatArray:
-    """(K, K'): the cosine of every row of one with every row of the other.
-
-    >>> cosines(np.array([[1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 2.0]])).round(2)
-    array([[0.6, 0. ]])
-    """
-    units = [
-        x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300) for x in (first, second)
-    ]
-    return np.asarray(np.clip(units[0] @ units[1].T, 0.0, 1.0))

@@ -256,14 +256,16 @@ def missing_without_exposure(observed: Observations, model: Model) -> str | None
     )
 
 
-def unknown_features(dropped: float, tokens: float) -> str:
-    """What `transform` says of counts in features that a fit does not know.
+def unknown_features(dropped: float, tokens: float, n_blocks: int = 1) -> str:
+    """What `transform` says of counts in features that a fit does not know. n_blocks: of the fit.
 
     >>> unknown_features(1, 4)
     '1 of 4 tokens (25.0 %) are dropped: the fit does not know their features'
     """
     share = 100 * dropped / tokens
+    # What a new roll call, question or locus says of blocs nobody has learned.
+    only = f"; only its own {n_blocks:,} blocks can be scored" if n_blocks > 1 else ""
     return (
         f"{amount(dropped)} of {amount(tokens)} tokens ({share:.1f} %) are dropped: "
-        "the fit does not know their features"
+        f"the fit does not know their features{only}"
     )

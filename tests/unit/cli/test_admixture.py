@@ -52,8 +52,16 @@ def test_the_best_of_several_is_fitted(run, people):
 def test_intervals_and_everyone(run, people):
     done = run("admixture", "people.str", "-k", 2, "--all")
     assert "4 chains of 100 draws agree on" in done.out
-    assert "with a 90 % interval:" in done.out
+    assert "share with its 90 % interval:" in done.out
     assert done.out.count("|") == 80
+
+
+def test_known_ancestries_are_named(run, people):
+    words = ("admixture", "people.str", "-k", 2, "--supervised", "population", "--no-intervals")
+    done = run(*words)
+    assert done.code == 0, done.err
+    assert "known ancestries: #0 is 1, #1 is 2" in done.out
+    assert "converged" in done.out
 
 
 def test_wrong_files(run, tmp_path):

@@ -1,6 +1,7 @@
 """dcomp demo: it tells a story, and the commands that it suggests work."""
 
 import shlex
+import tempfile
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ def documents():
 
 
 @pytest.fixture
-def run_demo(run, documents, monkeypatch):
-    """The corpus takes longer than the fit: it is made once."""
+def run_demo(run, documents, monkeypatch, tmp_path):
+    """The corpus takes longer than the fit: it is made once. Reports stay in the test's folder."""
     monkeypatch.setattr(dcomp.data, "docstrings", lambda: documents)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return run
 
 
@@ -70,6 +72,19 @@ def test_the_fit_is_kept_and_never_replaced(run_demo, tmp_path):
     assert dcomp.load(tmp_path / "d.dcomp").n_components == 2
 
 
+def test_it_ends_with_a_report(run_demo, tmp_path):
+    done = run_demo("demo", "-k", 2, "--report", "page.html")
+    assert "A report is in page.html: open it in a browser" in done.out
+    page = (tmp_path / "page.html").read_text()
+    assert "Share by" in page  # the script
+    assert "that were held out" in page
+    assert run_demo("demo", "-k", 2, "--report", "page.html").code == 1  # it is there already
+    found = next(
+        iter(run_demo("demo", "-k", 2).out.partition("A report is in ")[2].split(": open"))
+    )
+    assert found.startswith(str(tmp_path))
+
+
 def test_demo_of_one_component(run_demo):
     assert run_demo("demo", "-k", 1).code == 0
 
@@ -99,3 +114,28 @@ def test_demo_of_every_model_by_every_algorithm(run_demo, documents, monkeypatch
     # A tree is shown as one; a prior is spoken of where one was learned.
     assert ("The tree," in done.out) == (model == "TM" or "├─" in done.out)
     assert ("learned prior alpha" in done.out) <= (algorithm not in ("map", "ml", "tempered-em"))
+
+
+def test_digits_have_parts(run_demo, tmp_path):
+    """A component's picture is its column of Theta, and the heads name digits."""
+    kept, page = tmp_path / "digits.dcomp", tmp_path / "digits.html"
+    done = run_demo("demo", "--dataset", "digits", "-k", 8, "-o", kept, "--report", page)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    heads = [n for n, line in enumerate(lines) if line.startswith("#")]
+    assert len(heads) == 2  # four beside each other
+    k = int(lines[heads[0]][1])
+    fit = dcomp.load(kept)
+    darkest = int(np.argmax(np.asarray(fit.Theta)[:, k]))
+    row = lines[heads[0] + 1 + darkest // 8].ljust(16)
+    assert row[2 * (darkest % 8)] == "█"
+    assert str(page) in done.out.replace("\n", "")
+    html = page.read_text(encoding="utf-8")
+    assert "Parts of handwritten digits" in html
+    assert '"groups":[{"name":"digit"' in html.replace(" ", "")
+
+
+def test_another_dataset_is_refused(run_demo):
+    done = run_demo("demo", "--dataset", "letters")
+    assert done.code == 2
+    assert "--dataset must be docstrings or digits; got 'letters'" in done.err

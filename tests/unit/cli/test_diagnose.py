@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import dcomp
 from dcomp import evaluate
@@ -87,8 +86,7 @@ def test_verdicts_are_folded_on_a_terminal_and_whole_in_a_pipe(run, corpus, monk
     assert run("fit", corpus, "-k", 3, *options).code == 0
     whole = run("diagnose", "g.dcomp").out
     assert max(map(len, whole.splitlines())) > 80
-    plain = {"width": 80, "force_terminal": True, "highlight": False, "no_color": True}
-    monkeypatch.setattr("dcomp.cli.diagnose.console", lambda: Console(**plain))
+    monkeypatch.setenv("COLUMNS", "80")
     folded = run("diagnose", "g.dcomp").out
     assert " ".join(folded.split())[:60] == " ".join(whole.split())[:60]
     verdict = folded.partition("R-hat  ESS")[0]

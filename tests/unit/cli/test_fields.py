@@ -49,6 +49,8 @@ def test_components_by_attribute(run, survey):
     assert sum(of["D"]) == pytest.approx(1)
     ages = json.loads(run("show", "s.dcomp", survey, *READ, "--by", "age", "--json").out)["groups"]
     assert ages[0]["name"] == "20 to 27.25"
+    assert " clusters against " in run("show", "s.dcomp", survey, *READ, "--by", "party").out
+    assert " clusters against " not in run("show", "s.dcomp", survey, *READ, "--by", "age").out
     assert sum(group["documents"] for group in ages) == 30
     assert run("show", "s.dcomp").out.startswith("Fit(DM, K = 2")
 

@@ -101,6 +101,12 @@ def test_fit_and_diagnose(narrow, corpus, options):
     assert all(columns(line) <= 80 for line in fit.out.splitlines() if "\\" not in line)
 
 
+def test_a_file_with_a_line_end_in_its_name(run, corpus, tmp_path):
+    target = tmp_path / "two\nlines.dcomp"
+    done = run("fit", corpus, "-k", 2, "-o", target)
+    assert "two\\nlines.dcomp" in done.out
+
+
 def test_json_says_the_exact_names(narrow, corpus):
     fit = narrow("fit", corpus, "-k", 2, "-o", "fit.dcomp", "--json", "--top", 12)
     assert_safe(fit)

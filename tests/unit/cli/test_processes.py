@@ -51,6 +51,28 @@ def test_a_full_disk(environment):
     assert done.stderr == "dcomp: error: No space left on device\n"
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_streams_that_are_closed(corpus, tmp_path, environment, closed):
+    command = f'"$@" {closed}'
+    words = ["sh", "-c", command, "sh", *COMMAND, "fit", str(corpus), "-k", "2"]
+    done = subprocess.run(
+        [*words, "-o", "closed.dcomp"], cwd=tmp_path, env=environment, check=False
+    )
+    assert done.returncode == 0
+    assert dcomp.load(tmp_path / "closed.dcomp").n_components == 2
+
+
+def test_a_terminal_that_does_not_know_its_width(fitted, environment):
+    known, unknown = (
+        subprocess.run(
+            [*COMMAND, "show", fitted], env=environment | columns, capture_output=True, check=True
+        ).stdout
+        for columns in ({"COLUMNS": "80"}, {"COLUMNS": "0"})
+    )
+    assert b"cat" in known
+    assert b"cat" in unknown
+
+
 def until(terminal, pattern, seconds=60):
     """Read from a terminal until the pattern shows."""
     seen, end = b"", time.monotonic() + seconds

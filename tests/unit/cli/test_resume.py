@@ -29,7 +29,7 @@ from dcomp.cli.resume import resume_command
     ],
 )
 def test_what_was_typed_is_repeated(typed, hint):
-    command = typer.main.get_command(app).commands["fit"]
+    command = typer.main.get_command(app).get_command(None, "fit")
     context = command.make_context("dcomp fit", shlex.split(typed))
     again = hint_of(context)
     assert again == f"dcomp fit {hint}"
@@ -48,7 +48,7 @@ def test_what_a_config_file_says_of_reading_is_repeated(tmp_path):
     config.write_text(
         'alpha = 0.1\nmax_iter = 7\ndraw_budget = "none"\n[input]\nmin_docs = 3\nblocks = "b"\n'
     )
-    command = typer.main.get_command(app).commands["fit"]
+    command = typer.main.get_command(app).get_command(None, "fit")
     context = command.make_context("dcomp fit", ["a.csv", "--config", str(config), "-q"])
     assert hint_of(context) == (
         "dcomp fit a.csv --resume t.dcomp --max-iter 7 --draw-budget none --min-docs 3 "

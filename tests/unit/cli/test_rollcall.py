@@ -20,8 +20,22 @@ def test_votes_to_blocs(run, tmp_path):
     record = json.loads(run("rollcall", "votes.csv", "-k", 3, *SHORT, "--json").out)
     assert len(record["voters"]) == 31
     assert record["classification"]["rate"] > 0.9
+    assert "shown is the best of 2 chains" in run("show", "blocs.dcomp").out
     by_bloc = run("show", "blocs.dcomp", "--by", "bloc")
     assert "a 8, b 8, c 14, unknown 1" in by_bloc.out
+
+
+def test_new_votes_are_scored_at_the_calls_of_the_fit(run, tmp_path):
+    """Contested or not is a matter of the fit: a few new members may well agree."""
+    (tmp_path / "old.csv").write_text("name,c1,c2,c3\na,Y,Y,N\nb,N,Y,N\nc,Y,Y,Y\nd,N,Y,N\n")
+    (tmp_path / "new.csv").write_text("name,c1,c2,c3,c4\nx,Y,Y,N,Y\ny,Y,N,Y,N\n")
+    how = ("--format", "votes", "--contested")
+    assert run("fit", "old.csv", "-k", 2, *how, "-o", "fit.dcomp", "--max-iter", 5).code == 0
+    done = run("transform", "fit.dcomp", "new.csv", *how, "-o", "scores.csv")
+    assert done.code == 0, done.err
+    # c1 and c3 are in the fit, though both new members say yea to c1.
+    assert "4 of 8 tokens (50.0 %) are dropped" in done.err
+    assert "only its own 2 blocks can be scored" in done.err
 
 
 def test_wrong_files(run, tmp_path):

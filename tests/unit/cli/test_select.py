@@ -25,7 +25,9 @@ def test_select_json_and_picture(run, corpus, tmp_path):
     assert [row["n_components"] for row in record["candidates"]] == [1, 2]
     assert record["candidates"][0]["evidence"] is None
     assert (tmp_path / "k.png").stat().st_size > 1000
-    assert len(list((tmp_path / "kept").iterdir())) == 4
+    assert (
+        len(list((tmp_path / "kept").iterdir())) == 6
+    )  # four chains, and for each of two folds what they made of each other
     again = run("select", corpus, *words, "--keep", "kept")
     assert json.loads(again.out) == record
     taken = run("select", corpus, *words, "--plot", "k.png")
@@ -57,3 +59,9 @@ def test_select_by_an_algorithm_without_priors(run, corpus):
     words = ("-k", "2", "--chains", 2, "--starts", 1, "--evidence", "no")
     shown = run("select", corpus, *words, "--model", "GP", "--algorithm", "ml")
     assert shown.code == 0, shown.err
+
+
+def test_the_evidence_of_one_number_is_compared_with_none(run, corpus):
+    shown = run("select", corpus, "-k", "2", "--chains", 2, "--starts", 1, "--evidence", "yes")
+    assert "It is the only number that was tried." in shown.out, shown.err
+    assert "evidence is highest" not in shown.out

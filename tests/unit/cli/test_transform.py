@@ -68,6 +68,15 @@ def test_unknown_features_are_counted(run, fitted, tmp_path):
     assert run("transform", fitted, new, "--quiet").err == ""
 
 
+def test_other_data_are_an_error(run, fitted, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text("id,unicorn,griffin,dragon\na,1,2,0\nb,3,4,0\n")
+    done = run("transform", fitted, new)
+    assert done.code == 1
+    assert "shares no feature with the fit: none of its 10 tokens" in done.err
+    assert not done.out
+
+
 def test_documents_without_ids_are_numbered(run, tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_text("matrix vector\nforest river forest\n")

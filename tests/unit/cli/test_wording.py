@@ -82,3 +82,25 @@ def test_a_switch_is_not_what_must_be():
     assert flags.translate("counts must be whole; top must be 1") == (
         "counts must be whole; --top must be 1"
     )
+
+
+def test_examples_stand_on_lines_of_their_own(run):
+    for command in ("similar", "convert"):
+        out = run(command, "--help").out
+        assert "\\b" not in out
+        assert any(line.strip() == "Example:" for line in out.splitlines())
+
+
+def test_what_a_reader_warns_of_is_one_line(run, tmp_path):
+    rows = (
+        "#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT a b c",
+        "1 1 x A C . . . GT 0/1 1/1 0/0",
+        "1 2 y A . . . . GT 0/0 0/0 0/0",
+    )
+    lines = ["##fileformat=VCFv4.2", *(row.replace(" ", "\t") for row in rows)]
+    (tmp_path / "my.vcf").write_text("\n".join(lines) + "\n")
+    done = run("convert", "my.vcf", "out.csv")
+    assert done.code == 0, done.err
+    said = done.err.splitlines()
+    assert all(line.startswith("dcomp: ") for line in said), said
+    assert said[0] == "dcomp: warning: 1 of 2 variants have no ALT allele and are left out"

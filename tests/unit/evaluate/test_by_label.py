@@ -38,3 +38,14 @@ def test_numbers_are_cut_into_quarters():
 def test_labels_must_be_one_per_document():
     with pytest.raises(InvalidParameter, match="3 documents, 2 labels"):
         by_label(np.ones((3, 2)), ["a", "b"])
+
+
+def test_many_components_come_below_each_other() -> None:
+    rng = np.random.default_rng(0)
+    found = by_label(rng.random((12, 20)), ["a group with quite a long name", "b"] * 6)
+    lines = str(found).splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line.split()[2:] for line in lines if line.startswith("group")]
+    assert [name for row in heads for name in row] == [f"#{k}" for k in range(20)]
+    shares = [line.split("6", 1)[1].split("%")[:-1] for line in lines if line.startswith("b ")]
+    assert [int(cell) for row in shares for cell in row] == np.rint(100 * found.mean[1]).tolist()

@@ -262,7 +262,7 @@ def test_falls_and_starts(planted):
     falling = replace(fit, history=trace([-100, -90, -95, -80, -80, -80]), chains=())
     found = diagnostics(falling)
     assert found.falls == 1
-    assert "the bound fell in 1 sweeps, by up to 0.05" in found.remarks[0]
+    assert "the bound fell in 1 sweep, by up to 0.05" in found.remarks[0]
     assert "3 starts end at a bound from" in diagnostics(fit).remarks[-1]
 
 

@@ -160,3 +160,26 @@ def test_documents_that_were_fitted_are_told_among_others():
     assert told(fit, longer) is None  # other documents of the same names
     with pytest.warns(dcomp.DataWarning, match="30 of these 40 documents"):
         heldout.completion(fit, counts)
+
+
+def test_a_document_that_decides_is_named():
+    """One document of thirty with ten times the words, told far worse than all others."""
+    tokens = np.r_[np.full(29, 10.0), 100.0]
+    per_document = np.r_[np.full(29, -20.0), -900.0]
+    names = tuple(f"post {i}" for i in range(30))
+    score = heldout.over_documents(per_document, tokens, names)
+    first = score.deciding(2)[0]
+    assert (first.number, first.name) == (29, "post 29")
+    assert first.without == pytest.approx(np.exp(2))
+    assert score.without_each[0] == pytest.approx((-28 * 20 - 900) / 380)
+    assert score.trimmed == pytest.approx(-2)  # the one document is cut off
+    assert "without post 29 the perplexity is 7.389 and not 44.47" in str(score)
+    even = heldout.over_documents(np.linspace(-21, -19, 30), np.full(30, 10.0))
+    assert "without" not in str(even)
+    assert even.deciding(1)[0].name in ("document 0", "document 29")
+
+
+def test_votes_have_digits_enough():
+    tokens = np.full(400, 300.0)
+    score = heldout.over_documents(-0.25 * tokens + np.tile([0.1, -0.1], 200), tokens)
+    assert str(score).startswith("held-out perplexity 1.284025 ± 0.000021 (")

@@ -105,9 +105,20 @@ def test_what_it_refuses(split):
         left_to_right(fitted, np.zeros((2, 30), int))
     with pytest.raises(dcomp.InvalidParameter, match="particles must be a whole number"):
         left_to_right(fitted, split[1], particles=0)
-    tree = dcomp.TreeDCA(2, 2, max_iter=4, verbose=0).fit(split[0]).fit_
-    with pytest.raises(dcomp.UnsupportedCombination, match="completion works for every model"):
-        left_to_right(tree, split[1])
+    correlated = dcomp.CTM(2, tol=100.0, verbose=0).fit(split[0]).fit_
+    with pytest.raises(dcomp.UnsupportedCombination, match="left_to_right needs a score prior"):
+        left_to_right(correlated, split[1])
+
+
+def test_a_tree_has_the_exact_likelihood(split):
+    test = split[1].rows(np.arange(12))
+    fitted = dcomp.TreeDCA(2, 2, max_iter=20, verbose=0).fit(split[0]).fit_
+    score = left_to_right(fitted, test, particles=100)
+    exact = exact_log_likelihood(fitted.model, fitted.observe(test), fitted.Theta.astype(float))
+    np.testing.assert_allclose(score.per_document, exact, atol=1.0)
+    assert not score.log_totals.any()
+    again = left_to_right(fitted, test, particles=100, n_jobs=2)
+    assert again.per_document.tolist() == score.per_document.tolist()
 
 
 def test_a_fit_without_priors_is_refused():

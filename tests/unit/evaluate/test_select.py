@@ -7,7 +7,14 @@ import pytest
 
 import dcomp
 from dcomp.data import Counts
-from dcomp.evaluate import Evidence, coherence, select, select_chains, select_components
+from dcomp.evaluate import (
+    Evidence,
+    coherence,
+    select,
+    select_chains,
+    select_components,
+    select_evidence,
+)
 from dcomp.evaluate.select import Candidate, Selection, _OfOneK
 from dcomp.evaluate.select_chains import ChainScore
 from dcomp.models import DirichletMultinomial, GammaPoisson
@@ -92,11 +99,11 @@ def test_a_selection_that_was_stopped_goes_on(tmp_path, monkeypatch):
     whole = select_components(counts, [1, 2], **options)
     calls, real = [], select_chains._fit_and_score
 
-    def counting(plan, K, chain):
+    def counting(plan, K, chain, folder):
         calls.append((K, chain))
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return real(plan, K, chain)
+        return real(plan, K, chain, folder)
 
     monkeypatch.setattr(select_chains, "_fit_and_score", counting)
     folder = tmp_path / "chains"
@@ -105,17 +112,47 @@ def test_a_selection_that_was_stopped_goes_on(tmp_path, monkeypatch):
     kept = sorted(path.name for path in folder.iterdir())
     assert kept[:3] == ["K1-chain0.npz", "K1-chain1.npz", "K1-chain2.npz"]
     monkeypatch.setattr(select_chains, "_fit_and_score", real)
-    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
     again = select_components(counts, [1, 2], keep=folder, **options)
     np.testing.assert_equal(
         [vars(c) for c in again.candidates], [vars(c) for c in whole.candidates]
     )
     assert all(path.stat().st_mtime_ns == then for path, then in before.items())
+    assert not list(folder.glob("*.run"))  # of chains that are done
     with pytest.raises(dcomp.InvalidFile, match="of other counts or settings"):
         select_components(counts, [1, 2], keep=folder, **options | {"gamma": 0.1})
     (folder / "K1-chain0.npz").write_bytes(b"half a file")
     with pytest.raises(dcomp.InvalidFile, match="not what a selection keeps"):
         select_components(counts, [1, 2], keep=folder, **options)
+
+
+def test_a_chain_under_way_and_evidences_are_kept(tmp_path, monkeypatch):
+    counts = planted_counts(2, 2, n_docs=20, n_features=12, length=20)
+    options = {"n_chains": 2, "n_starts": 2, "n_jobs": 1, "max_iter": 20, "tol": 0}
+    whole = select_components(counts, [1, 2], **options, with_evidence=True)
+    swept, real = [], select_chains.fit
+
+    def killed(*args, callbacks=(), **how):
+        def look(info):
+            swept.append(info.sweep)
+            if len(swept) == 30:
+                raise SystemExit
+
+        return real(*args, callbacks=[look], **how)
+
+    monkeypatch.setattr(select_chains, "fit", killed)
+    how = {**options, "with_evidence": True, "keep": tmp_path}
+    with pytest.raises(SystemExit):
+        select_components(counts, [1, 2], **how)
+    assert (tmp_path / "K1-chain0.run" / "chain-0.dcomp").exists()  # its first start is done
+    again = select_components(counts, [1, 2], **how)
+    assert len(swept) == 30 + 20 + 3 * 40  # and of the ladder, which has a fit of its own, none
+    monkeypatch.setattr("dcomp.evaluate.select_evidence.at_fit", None)  # it is not asked again
+    third = select_components(counts, [1, 2], **how)
+    for found in (again, third):
+        np.testing.assert_equal(
+            [vars(c) for c in found.candidates], [vars(c) for c in whole.candidates]
+        )
 
 
 def test_evidence_stands_beside_it():
@@ -125,12 +162,14 @@ def test_evidence_stands_beside_it():
     values = {c.n_components: c.evidence for c in found.candidates}
     assert values[2] > values[1] + 10
     assert all(c.evidence_error < 5 for c in found.candidates)
-    assert "The evidence is highest at" in found.summary
+    assert found.decided_by == "evidence"
+    assert found.recommended == 2
+    assert "Held-out words" in found.summary
 
 
 def test_a_corpus_too_large_for_evidence_says_so(monkeypatch):
     counts = planted_counts(2, 4, n_docs=20, n_features=20)
-    monkeypatch.setattr(select, "EVIDENCE_BUDGET", 1e3)
+    monkeypatch.setattr(select_evidence, "BUDGET", 1e3)
     found = select_components(counts, [1, 2], n_chains=2, n_starts=1)
     assert np.isnan([c.evidence for c in found.candidates]).all()
     assert "too large for a quick estimate of the evidence" in found.summary
@@ -163,22 +202,27 @@ def candidate(K, behind, error, **more):
     return Candidate(K, -3.0 - behind, 0.01, behind, error, **values)
 
 
+def fenced(value, half):
+    fences = {"evidence_lower": value - half, "evidence_upper": value + half}
+    return {"evidence": value, "evidence_is_sound": True, **fences}
+
+
 @pytest.mark.parametrize(
-    ("candidates", "near", "words"),
+    ("candidates", "words"),
     [
         (
             [candidate(2, 0.5, 0.01), candidate(3, 0.0, 0.0), candidate(4, 0.1, 0.01)],
-            (3,),
-            ["Its held-out score is the best, clearly: 4 comes nearest, 0.1000 ± 0.0100"],
+            [
+                "Recommended: 3 components.",
+                "Its held-out score is the best, clearly: 4 comes nearest, 0.1000 ± 0.0100",
+            ],
         ),
         (
-            [candidate(2, 0.5, 0.01), candidate(3, 0.0, 0.0), candidate(4, 0.015, 0.01)],
-            (3,),
+            [candidate(2, 0.5, 0.01), candidate(3, 0.0, 0.0), candidate(4, 0.025, 0.01)],
             ["but not by much: 4 comes nearest"],
         ),
         (
             [candidate(2, 0.5, 0.01), candidate(3, 0.01, 0.02), candidate(4, 0.0, 0.0)],
-            (3, 4),
             [
                 "The data cannot tell between 3 and 4",
                 "highest at 4",
@@ -186,21 +230,114 @@ def candidate(K, behind, error, **more):
                 "4 is the largest number that was tried",
             ],
         ),
-        ([candidate(5, 0.0, 0.0, stability=0.3)], (5,), ["the only number", "agree little"]),
+        (
+            [candidate(1, 1.0, 0.01), candidate(2, 0.06, 0.01), candidate(7, 0.0, 0.0)],
+            ["2 components have 94 % of the gain of 7 in held-out score over 1."],
+        ),
+        ([candidate(5, 0.0, 0.0, stability=0.3)], ["the only number", "agree little"]),
         (
             [
-                candidate(1, 0.0, 0.0, evidence=-10.0, evidence_is_sound=True),
-                candidate(2, 0.1, 0.01, evidence=-9.0, evidence_is_sound=True),
+                candidate(1, 0.0, 0.0, **fenced(-20.0, 0.4)),
+                candidate(2, 0.1, 0.01, **fenced(-9.0, 0.4)),
             ],
-            (1,),
-            ["Recommended: 1 component.", "The evidence is highest at 2, instead."],
+            [
+                "Recommended: 2 components. Its evidence is the highest, but not beyond doubt: "
+                "1 comes nearest, 11.0 nats behind.",
+                "Held-out words are told better by 1, by 0.1000 ± 0.0100 per token.",
+            ],
+        ),
+        (
+            [
+                candidate(1, 0.3, 0.01, **fenced(-20.0, 0.4)),
+                candidate(2, 0.0, 0.0, **fenced(-9.0, 0.4)),
+                candidate(3, 0.0, 0.1, **fenced(-9.1, 0.4)),
+            ],
+            [
+                "Its evidence is the highest, clearly: 1 comes nearest, 11.0 nats behind, and more "
+                "components gain nothing. Held-out words say the same."
+            ],
+        ),
+        (
+            [candidate(K, 0.1 * (3 - K), 0.01, **fenced(-5.0 + 3 * K, 4)) for K in (1, 2, 3)],
+            ["The data cannot tell between 1, 2 and 3: the evidence is highest at 3"],
+        ),
+        (  # chains of 2 and 5 have not settled: the evidence is not for 2, and not for 5
+            [
+                candidate(2, 0.1, 0.01, **fenced(-22.0, 27) | {"evidence_is_sound": False}),
+                candidate(3, 0.0, 0.0, **fenced(-5.0, 6)),
+                candidate(4, 0.0, 0.1, **fenced(-3.0, 8)),
+                candidate(5, 0.1, 0.01, **fenced(19.0, 11) | {"evidence_is_sound": False}),
+            ],
+            [
+                "Recommended: 3 components. The data cannot tell between 3 and 4: the evidence is "
+                "highest at 4",
+                "The chains of 2 and 5 have not settled: their evidence decides nothing. Held-out "
+                "words are told best by 3.",
+            ],
+        ),
+        (  # where no chains have settled, words decide
+            [
+                candidate(2, 0.1, 0.01, **fenced(-2.0, 1) | {"evidence_is_sound": False}),
+                candidate(3, 0.0, 0.0, **fenced(-9.0, 1) | {"evidence_is_sound": False}),
+            ],
+            ["Recommended: 3 components. Its held-out score is the best"],
+        ),
+        (
+            [candidate(2, 0.0, 0.0), candidate(3, 0.1, 0.01, **fenced(-9.0, 1))],
+            ["the best, but not by much: 3", "2 is the smallest number that was tried"],
         ),
     ],
 )
-def test_words(candidates, near, words):
-    text = Selection(tuple(candidates), near[0], near, "npmi", ()).summary
+def test_words(candidates, words):
+    near, clear, by = select.decided(candidates)
+    text = Selection(tuple(candidates), near[0], near, "npmi", (), by, clear).summary
     for sentence in words:
         assert sentence in text
+
+
+@pytest.mark.parametrize(
+    ("lead", "spread", "is_sound", "clear"),
+    [
+        (10.0, 0.0, True, True),
+        (4.0, 0.0, True, False),  # less than 20 to 1 beyond both intervals
+        (10.0, 6.0, True, False),  # starts of the other differ by as much
+        (10.0, 6.0, False, False),
+    ],
+)
+def test_clearly_means_beyond_all_doubt_that_is_known_of(lead, spread, is_sound, clear):
+    fewer = fenced(-10.0 - lead, 1.0) | {"evidence_spread": spread, "evidence_is_sound": is_sound}
+    table = [candidate(2, 0.1, 0.01, **fewer), candidate(3, 0.0, 0.0, **fenced(-10.0, 1.0))]
+    assert not select.decided(table)[1]  # 3 is the largest that was tried
+    table.append(candidate(4, 0.1, 0.01, **fenced(-14.0, 1.0)))
+    near, found, by = select.decided(table)
+    assert (near[-1], found, by) == (3, clear, "evidence")
+
+
+def test_more_components_that_gain_are_no_clear_case():
+    table = [
+        candidate(2, 0.0, 0.0, **fenced(-10.0, 1.0)),
+        candidate(3, 0.1, 0.2, **fenced(-8.9, 5.0)),
+    ]
+    assert select.decided(table) == ((2, 3), False, "evidence")
+
+
+def test_empty_components_do_not_agree(flat_chains):
+    """Two chains with one component in use each, of three: the two that have no words are alike,
+    and count for nothing."""
+    rng = np.random.default_rng(0)
+    full = rng.dirichlet(np.full(5, 0.2), 3).T
+    n = full * [100, 100, 0]
+    scores = [
+        ChainScore(np.arange(2), np.zeros(2), np.ones(2), T.astype(np.float32), 1.0, n=used)
+        for T, used in [
+            (full, n),
+            (full, n),
+            (full[:, [0, 2, 1]], full[:, [0, 2, 1]] * [100, 0, 0]),
+        ]
+    ]
+    counts = Counts.from_matrix(np.ones((2, 5), int))
+    assert select._stability(scores[:2], counts) == pytest.approx(1, abs=1e-6)
+    assert select._stability(scores[::2], counts) <= 0.5  # one of two has a partner
 
 
 def test_the_ratio_and_its_error_by_hand():
@@ -239,6 +376,7 @@ def test_one_standard_error_is_the_rule(monkeypatch, errors, near):
         return ChainScore(own, score, np.ones(4), np.full((5, K), 0.2, np.float32), 1.0)
 
     monkeypatch.setattr(select, "run_chain", run_chain)
+    monkeypatch.setattr(select, "run_ladder", lambda plan, chain, scores: dict(scores))
     X = np.ones((12, 5), int)
     found = select_components(X, [2, 3], n_chains=3, with_evidence=False, n_jobs=1)
     assert found.indistinct == near
@@ -259,6 +397,7 @@ def flat_chains(monkeypatch):
         return ChainScore(own, -2.0 * np.ones(len(own)), np.ones(len(own)), loadings, chain % 2)
 
     monkeypatch.setattr(select, "run_chain", run_chain)
+    monkeypatch.setattr(select, "run_ladder", lambda plan, chain, scores: dict(scores))
     return Theta
 
 
@@ -294,56 +433,62 @@ def asked_evidence(flat_chains, monkeypatch):
     """Evidence that is not estimated: −10, −20, …, and what was asked for."""
     asked = []
 
-    def evidence(counts, K, **options):
-        asked.append((K, options))
-        size = 2.0 if K < 3 else 1.9
-        return Evidence(-10.0 * K, 0.5 * K, "annealed", size, (), np.zeros(8), None)
+    class Measured(select_evidence.Measured):
+        def of(self, K):
+            asked.append((K, self.n_sweeps, self.model_of(K)))
+            value = -10.0 * K
+            known = {"is_sound": K < 3, "lower": value - K, "upper": value + K}
+            found = Evidence(value, 0.5 * K, "two-sided", 4.0, (), np.zeros(4), None, **known)
+            return found, 0.25
 
-    monkeypatch.setattr(select, "evidence", evidence)
+    monkeypatch.setattr(select_evidence, "Measured", Measured)
     return asked
 
 
 @pytest.mark.parametrize(
     ("budget", "wanted", "sweeps"),
     [
-        (60 * 8 * 300, "auto", [300, 150, 100]),  # 60 tokens, 8 chains
-        (60 * 8 * 300 - 1, "auto", []),
-        (60 * 8 * 2000, "auto", [1000, 1000, 666]),
-        (1.0, True, [1000, 1000, 1000]),
+        (60 * 3 * 2 * 100, "auto", [100, 100, 100]),  # 60 tokens, 3 components, 2 runs
+        (60 * 3 * 2 * 100 - 1, "auto", []),
+        (60 * 3 * 2 * 2000, "auto", [400, 400, 400]),
+        (1.0, True, [400, 400, 400]),
         (1e9, False, []),
     ],
 )
 def test_sweeps_of_the_evidence(asked_evidence, monkeypatch, budget, wanted, sweeps):
-    """As many as the budget pays for, from 100 to 1000; fewer than 100 for any K, and none is."""
-    monkeypatch.setattr(select, "EVIDENCE_BUDGET", budget)
+    """As many as the budget pays for, from 100 to 400; fewer for the largest K, and none is."""
+    monkeypatch.setattr(select_evidence, "BUDGET", budget)
     X = np.ones((12, 5), int)
     found = select_components(
         X, [1, 2, 3], n_chains=3, with_evidence=wanted, alpha=0.7, random_state=5, n_jobs=1
     )
-    assert [options["n_sweeps"] for _, options in asked_evidence] == sweeps
-    assert all(options["alpha"] == 0.7 for _, options in asked_evidence)
-    assert all(options["random_state"] == 5 for _, options in asked_evidence)
+    assert [n_sweeps for _, n_sweeps, _ in asked_evidence] == sweeps
+    assert all((model.scores.alpha == 0.7).all() for *_, model in asked_evidence)
     assert ("too large" in found.summary) == (wanted == "auto" and not sweeps)
     if sweeps:
         assert [c.evidence for c in found.candidates] == [-10, -20, -30]
         assert [c.evidence_error for c in found.candidates] == [0.5, 1.0, 1.5]
-        # Less than a quarter of the chains carry the last: none may be compared with it.
         assert [c.evidence_is_sound for c in found.candidates] == [True, True, False]
-        assert "highest at 1, but the annealing was too short" in found.summary
-        assert "≥ -30 ± 2" in str(found)
-        assert "≥ -20" not in str(found)
+        assert [c.evidence_upper for c in found.candidates] == [-9, -18, -27]
+        assert [c.evidence_spread for c in found.candidates] == [0.25] * 3
+        assert (
+            "Its evidence is the highest, clearly: more components gain nothing." in found.summary
+        )
+        assert "? -30 ± 3" in str(found)
+        assert "? -20" not in str(found)
 
 
 def test_evidence_is_not_asked_of_models_that_have_none(asked_evidence):
     found = select_components(np.ones((12, 5), int), [2], model="LN", n_chains=3, n_jobs=1)
     assert asked_evidence == []
-    assert "Model LN has no evidence by annealing." in found.summary
+    assert "Model LN has no evidence." in found.summary
 
 
-def test_evidence_that_agrees_is_said_to(asked_evidence):
+def test_evidence_decides_and_held_out_words_stand_beside(asked_evidence):
     found = select_components(np.ones((12, 5), int), [1, 2], n_chains=3, n_jobs=1)
-    assert found.indistinct == (1, 2)
-    assert "The evidence is highest at 1, too." in found.summary
+    assert found.indistinct == (1,)
+    assert found.decided_by == "evidence"
+    assert "Held-out words say the same." in found.summary
 
 
 def test_a_picture():

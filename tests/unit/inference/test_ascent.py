@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import dcomp
 from dcomp import datasets
+from dcomp.data import train_test
 from dcomp.executors import LocalExecutor
 from dcomp.inference import MapEM, MaximumLikelihood, MeanField, Rule, Run, run, secants
 from dcomp.inference.ascent import Ascent, has_twins, path_of
 from dcomp.inference.path import CLIMB, DONE, MEASURE, PUSH, REFOLD, Path
 from dcomp.inference.squarem import extrapolated, squares
 from dcomp.inference.stopping import NEVER, noise_of, shares_to_come, to_come
-from dcomp.models import DirichletMultinomial, GammaPoisson, Observations
+from dcomp.models import DirichletMultinomial, DirichletScores, GammaPoisson, Observations
 
 ONE = LocalExecutor(1)
 
@@ -153,6 +155,36 @@ def test_a_saddle_is_left():
     assert found.reason == "converged"
     assert not has_twins(found.state.n)
     assert found.history[-1].objective > same.objective + 5 * counts.n_docs
+
+
+def test_documents_of_a_small_collection_part():
+    """A few hundred texts: α learned freely from documents that still look alike keeps them so."""
+    counts, _ = train_test(datasets.text(seed=1).counts, 0.1, seed=0)
+    gains = []
+    for K in (10, 20):
+        free, held = (
+            dcomp.DCA(K, algorithm=MeanField(part_sweeps=sweeps), verbose=0).fit(counts).fit_
+            for sweeps in (0, MeanField().part_sweeps)
+        )
+        assert not has_twins(held.state.n)
+        assert held.model.scores.alpha.mean() < 0.2
+        gains.append(held.history[-1]["objective"] - free.history[-1]["objective"])
+    assert max(gains) > 10 * counts.n_docs  # or free ones had parted, too
+
+
+def test_a_restrained_step_of_alpha_does_not_lower_its_likelihood():
+    rng = np.random.default_rng(0)
+    logs = np.log(rng.dirichlet([30.0, 20.0, 40.0], 200)).mean(axis=0)
+
+    def likelihood(alpha):
+        return gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ logs
+
+    scores = DirichletScores.build(3, 0.3, learn_alpha=True)
+    learned, _ = scores.learn_from_moments(200 * logs, np.zeros(3), 200)
+    held = scores.restrained(learned)
+    assert held.alpha.mean() == pytest.approx(2.0)
+    assert likelihood(scores.alpha) < likelihood(held.alpha) < likelihood(learned.alpha)
+    assert held.restrained(learned).alpha.mean() == pytest.approx(2.0)  # and no further
 
 
 def test_documents_leave_the_worse_of_two_optima():

@@ -8,6 +8,7 @@ the one that the suite sees.
 from __future__ import annotations
 
 import threading
+import time
 from zlib import crc32
 
 import numpy as np
@@ -17,9 +18,10 @@ from support.cells import CELLS, make, same
 from support.interrupt import Pressed, apart, outside, run_apart, seconds_to_stop
 
 import dcomp
-from dcomp import _core
-from dcomp.evaluate import evidence, left_to_right, select_components
+from dcomp import _core, datasets, use
+from dcomp.evaluate import evidence, intervals, left_to_right, select_components
 from dcomp.executors import LocalExecutor, SideBySide
+from dcomp.inference.tempered_em import TemperedEM
 
 SLACK = 2.0  # seconds; one, and some for Python to come to it
 N, J = 3000, 800
@@ -40,12 +42,14 @@ def counts():
 @apart
 @pytest.mark.parametrize("cell", CELLS, ids=" ".join)
 def test_an_interrupted_fit_is_one_of_its_whole_sweeps(counts, cell):
-    longest = 0.02 if "tempered-em" in cell else 0.1  # of which a schedule is over by itself
+    has_schedule = "tempered-em" in cell  # which is over by itself after some milliseconds
+    longest = 0.02 if has_schedule else 0.1
     key = Pressed(np.random.default_rng(crc32(str(cell).encode())).uniform(0.01, longest))
 
     def start(info):
         if info.sweep >= 5:  # one is recorded
             key.start()
+            time.sleep(0.03 if has_schedule else 0)
 
     part = make(*cell, max_iter=100_000, callbacks=[start]).fit(counts).fit_
     assert key.waited() < SLACK
@@ -54,6 +58,22 @@ def test_an_interrupted_fit_is_one_of_its_whole_sweeps(counts, cell):
     assert same(part, make(*cell, max_iter=n).fit(counts).fit_)
     whole = make(*cell, max_iter=n + 2).fit(counts).fit_
     assert same(dcomp.fit(counts, part.model, resume=part, max_iter=n + 2, tol=0), whole)
+
+
+def test_an_interrupt_at_the_very_end_loses_nothing(counts, monkeypatch):
+    """Documents of tempered EM come to rest after its last sweep."""
+    plain, finish, presses = make("DM", "tempered-em"), TemperedEM.finish, iter([True])
+
+    def pressed(*args):
+        if next(presses, False):
+            raise KeyboardInterrupt
+        return finish(*args)
+
+    whole = plain.fit(counts).fit_
+    monkeypatch.setattr(TemperedEM, "finish", pressed)
+    part = plain.fit(counts).fit_
+    assert part.reason == "interrupted"
+    assert same(part, whole)
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +156,15 @@ def chains(counts):
     return lambda: _core.tempered_sweeps(*how, z, *out, 2)
 
 
+def both_ways(counts):
+    K = 100
+    block, gamma = np.zeros(counts.n_features, np.int32), np.full(counts.n_features, 0.1)
+    logs = (np.zeros((counts.n_docs, K)), np.full((counts.n_features, K), -3.0))
+    z, out = np.zeros(int(counts.n_tokens), np.uint16), np.empty((2, 1000))
+    how = (corpus_of(counts), block, 1, gamma, prior(K), *logs, np.linspace(0, 1, 1000))
+    return lambda: _core.two_sided_sweeps(*how, True, 1, 0, 0, z, out)
+
+
 def starts(counts):
     K = 2000
     c = np.zeros((counts.n_docs, K), np.int32)
@@ -177,6 +206,7 @@ LONG = {
     "sample_lines": lines,
     "left_to_right": particles,
     "tempered_sweeps": chains,
+    "two_sided_sweeps": both_ways,
     "start_counts": starts,
     "laplace_fold_in": newton,
     "factor": factors,
@@ -190,7 +220,9 @@ def test_a_long_call_ends_soon(large, name):
 
 
 @apart
-@pytest.mark.parametrize("name", ["a dense sweep", "a sweep of lists", "tempered_sweeps"])
+@pytest.mark.parametrize(
+    "name", ["a dense sweep", "a sweep of lists", "tempered_sweeps", "two_sided_sweeps"]
+)
 def test_a_document_of_one_word_ends_soon(name):
     """Tokens of one word are worked on in one go."""
     entries = ([10_000_000, 3], ([0, 1], [0, 1]))
@@ -220,6 +252,33 @@ def slow_evaluations(counts):
 @pytest.mark.parametrize("which", range(5))
 def test_an_evaluation_ends_soon(counts, which):
     assert seconds_to_stop(list(slow_evaluations(counts))[which]) < SLACK
+
+
+def of_fields():
+    """Steps of something larger: a fit that is interrupted must not pass for one that has ended."""
+    people, voters = datasets.genotypes(100, 500, seed=1).counts, datasets.votes(40, 80, seed=1)
+    tumours = datasets.mutations(60, n_signatures=3, seed=1)
+    known = use.Catalogue(tuple("ABC"), tumours.counts.features.names, tumours.components)
+    long = {"tol": 0, "max_iter": 10**6}
+    fit = dcomp.LDA(4, max_iter=3, tol=0, verbose=0).fit(voters.counts).fit_
+    yield lambda: use.rollcall(voters.counts, 2, max_iter=10**6, n_draws=40)
+    yield lambda: use.admixture(people, 3, cross_validation=[2, 3], **long)
+    yield lambda: use.admixture(people, 3, with_intervals=False, **long)
+    yield lambda: use.signatures(tumours.counts, 3, reference=known, **long)
+    yield lambda: intervals(fit, voters.counts, n_draws=10**6)
+
+
+@apart
+@pytest.mark.parametrize("which", range(5))
+def test_the_fields_own_questions_end_soon(which):
+    assert seconds_to_stop(list(of_fields())[which]) < SLACK
+
+
+@apart
+def test_a_selection_keeps_no_interrupted_chain(counts, tmp_path):
+    plan = {"max_iter": 10**6, "tol": 0, "keep": tmp_path, "n_jobs": 1}
+    seconds_to_stop(lambda: select_components(counts, [3], n_chains=2, **plan))
+    assert list(tmp_path.glob("*.npz")) == []  # what it had reached may be in a folder beside
 
 
 def wait_forever(part, local, shared, n_threads):

@@ -18,10 +18,12 @@ from dcomp.models import (
     DirichletMultinomial,
     Observations,
     Structure,
+    Tree,
 )
 from dcomp.models.learning import polya_gamma
 from dcomp.recipe import Recipe
 from dcomp.result import fit
+from dcomp.result.fitting import chain_seeds
 
 KEYS = ("DM", "GP", "CGP")
 
@@ -65,6 +67,89 @@ def test_a_mean_field_start_does_not_depend_on_threads(planted, algorithm):
     np.testing.assert_array_equal(states[0].c, states[1].c)
     np.testing.assert_array_equal(states[0].n, states[1].n)
     assert states[0].c.sum() == states[0].n.sum() == planted.n_tokens
+
+
+@pytest.fixture(scope="module")
+def genotypes():
+    """Dense, with 237 alleles a person."""
+    return dcomp.datasets.genotypes(80, 120, seed=1).counts
+
+
+def first_rows(counts, sampler, seed=3, sweeps=3, **options):
+    fitted = fit(counts, model_of("DM", 3), sampler, seed=seed, max_iter=sweeps, **options)
+    return [row.objective for row in fitted.history.rows]
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs, CollapsedGibbs])
+def test_auto_begins_near_a_mode_where_documents_are_long_and_the_table_is_dense(
+    planted, genotypes, algorithm
+):
+    def begins_like(counts, start, **options):
+        told = first_rows(counts, algorithm(start=start, **options))
+        return first_rows(counts, algorithm(**options)) == told
+
+    assert begins_like(genotypes, "mean-field")
+    assert not begins_like(genotypes, "random")
+    assert begins_like(genotypes, "random", anneal=2)  # it would only be shaken
+    assert begins_like(planted, "random")  # 40 words a document
+    sparse = dcomp.datasets.text(60, 1500, length=200.0).counts
+    assert sparse.n_tokens > 100 * sparse.n_docs
+    assert begins_like(sparse, "random")
+
+
+def test_trees_begin_at_random_unless_told(genotypes):
+    tree = MODELS["TM"].build(Tree.regular(branching=2, depth=2))
+    rows = [
+        fit(genotypes, tree, CollapsedGibbs(start=start), seed=3, max_iter=2).history.rows
+        for start in ("auto", "random")
+    ]
+    assert [row.objective for row in rows[0]] == [row.objective for row in rows[1]]
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs, CollapsedGibbs])
+def test_chains_after_the_first_begin_apart(genotypes, planted, algorithm):
+    """Each is the fit of its seed from a start of its own, and the fit that is kept says which."""
+    sampler, seeds = algorithm(burn_in=2), chain_seeds(3, 3)
+    both = fit(genotypes, model_of("DM", 3), sampler, seed=3, max_iter=4, n_chains=3)
+    for number, (seed, trace) in enumerate(zip(seeds, both.chains, strict=True)):
+        own = algorithm(burn_in=2, start="seeded" if number else "auto")
+        assert [row.objective for row in trace.rows] == first_rows(genotypes, own, seed, 4)
+    assert both.algorithm.start == ("auto" if both.seed == 3 else "seeded")
+    again = fit(genotypes, model_of("DM", 3), both.algorithm, seed=both.seed, max_iter=4)
+    assert np.array_equal(again.scores, both.scores)
+    told = algorithm(burn_in=2, start="mean-field")
+    observed = Observations.build(genotypes)
+    assert told.apart(model_of("DM", 3), observed) == told  # who says where is obeyed
+    assert sampler.apart(model_of("DM"), Observations.build(planted)) == sampler
+
+
+def test_chains_that_rest_apart_are_told_of():
+    """People of weak structure: near the mode of the spectrum, and where seeds lead."""
+    counts = dcomp.datasets.genotypes(120, 300, seed=0).counts
+    model = DirichletMultinomial.build(3, learn_alpha=True)
+    with pytest.warns(dcomp.ConvergenceWarning, match="not settled.*of 3 chains"):
+        fit(counts, model, CollapsedGibbs(burn_in=50), max_iter=100, n_chains=3)
+
+
+@pytest.mark.parametrize("algorithm", [Gibbs, CollapsedGibbs])
+def test_a_chain_by_default_is_the_same_on_any_threads_and_resumes(genotypes, algorithm, tmp_path):
+    model, sampler = model_of("DM", 3), algorithm(burn_in=2)
+    whole = fit(genotypes, model, sampler, seed=5, max_iter=6, n_jobs=1)
+    first = fit(genotypes, model, sampler, seed=5, max_iter=3, n_jobs=3)
+    dcomp.save(first, tmp_path / "first.dcomp")
+    resumed = fit(genotypes, model, max_iter=6, resume=dcomp.load(tmp_path / "first.dcomp"))
+    assert np.array_equal(resumed.scores, whole.scores)
+    assert np.array_equal(resumed.Theta, whole.Theta)
+
+
+def test_a_mode_of_people_who_are_all_alike_is_not_taken_over():
+    """Where mean field learns that all shares are even, a chain would never leave such a prior."""
+    rng = np.random.default_rng(0)
+    counts = Counts.from_matrix(rng.multinomial(150, np.full(12, 1 / 12), size=60))
+    model = DirichletMultinomial.build(3, alpha=0.3, learn_alpha=True)
+    observed = Observations.build(counts)
+    state = CollapsedGibbs(start="mean-field").init(model, observed, 0)
+    assert state.model.scores.alpha.sum() <= model.scores.alpha.sum()
 
 
 def test_mean_field_hands_over_what_it_has_learned(planted):
@@ -111,7 +196,7 @@ def test_an_annealed_chain_resumes_bit_for_bit(planted):
 
 
 def test_wrong_ways_to_begin():
-    with pytest.raises(InvalidParameter, match="start must be one of random, mean-field; got 'l"):
+    with pytest.raises(InvalidParameter, match="auto, random, mean-field, seeded; got 'lda'"):
         CollapsedGibbs(start="lda")
     with pytest.raises(InvalidParameter, match=r"between 0 and burn_in = 10.*got 11"):
         Gibbs(burn_in=10, anneal=11)

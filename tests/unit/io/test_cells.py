@@ -1,15 +1,19 @@
 """Cells: 10x folders, AnnData in memory and as files, and what goes back into it."""
 
 import gzip
+import signal
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fuzzing import known
 from scipy import sparse
 
 import dcomp
 from dcomp.cli.main import main
+from dcomp.io import h5ad
 
 HEAD = "%%MatrixMarket matrix coordinate integer general\n"
 W = np.array([[4, 0, 1], [0, 2, 0], [3, 0, 0], [0, 1, 5]])  # cells by genes
@@ -130,3 +134,46 @@ def test_h5ad_there_and_back(tmp_path):
     (tmp_path / "cells.h5ad").write_bytes(b"no such file")
     with pytest.raises(dcomp.errors.InvalidFile, match=r"not an \.h5ad file"):
         dcomp.read(tmp_path / "cells.h5ad")
+
+
+def test_turning_takes_no_more_than_reading_the_matrix(tmp_path):
+    """What the reader of the matrix has asked for covers its other orientation."""
+    rng = np.random.default_rng(0)
+    genes, cells, n = 400, 900, 60_000
+    place = np.sort(rng.choice(genes * cells, n, replace=False))
+    head = f"%%MatrixMarket matrix coordinate integer general\n{genes} {cells} {n}\n"
+    rows = (f"{p // cells + 1} {p % cells + 1} {1 + p % 7}\n" for p in place.tolist())
+    (tmp_path / "matrix.mtx").write_text(head + "".join(rows))
+    (tmp_path / "features.tsv").write_text("".join(f"E{g}\tG{g}\n" for g in range(genes)))
+    (tmp_path / "barcodes.tsv").write_text("".join(f"C{c}\n" for c in range(cells)))
+    peaks = []
+    for path in (tmp_path / "matrix.mtx", tmp_path):
+        dcomp.read(path)  # imports and caches
+        tracemalloc.start()
+        counts = dcomp.read(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert counts.n_docs == cells
+    names = 600 * (genes + cells)
+    assert peaks[1] <= peaks[0] + names
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("an array in another file", "more/ lies in another file"),
+        ("a link to another file", "'more' is a link"),
+        ("an array that is only declared", "8.8 TB decompressed"),
+    ],
+)
+def test_h5ad_is_read_from_the_file_alone(tmp_path, what, said):
+    pytest.importorskip("anndata")
+    (tmp_path / "x.h5ad").write_bytes(dict(known.h5ad())[what])
+    with pytest.raises(dcomp.InvalidFile, match=said):
+        dcomp.read(tmp_path / "x.h5ad")
+
+
+def test_a_process_that_ends_is_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(dcomp.InvalidFile, match=r"x\.h5ad: .* ended by SIGSEGV; .*memory=…"):
+        h5ad.check_ended(tmp_path / "x.h5ad", tmp_path, -signal.SIGSEGV)

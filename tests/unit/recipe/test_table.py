@@ -14,7 +14,8 @@ from dcomp.models.options import ALPHA, Option
 from dcomp.recipe import READING, USUAL, table
 
 # What an estimator has beside its recipe: where and how it runs, and what the table does not know.
-BESIDE = {"blocks", "fractional", "n_jobs", "warm_start", "callbacks", "verbose", "loss"}
+BESIDE = {"blocks", "fractional", "n_jobs", "warm_start", "callbacks", "checkpoint"}
+BESIDE |= {"verbose", "loss"}
 
 
 @pytest.mark.parametrize("name", USUAL)
@@ -50,7 +51,7 @@ def test_dca_knows_every_option_of_the_samplers():
 
 
 def test_every_row_is_a_flag_of_the_shell_with_its_help():
-    command = typer.main.get_command(app).commands["fit"]
+    command = typer.main.get_command(app).get_command(None, "fit")
     flags = {parameter.name: parameter for parameter in command.params}
     for option in (*table().values(), *READING):
         parameter = flags[option.name]

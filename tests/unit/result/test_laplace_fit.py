@@ -9,7 +9,8 @@ from support.sealed import npy, rewrite
 
 import dcomp
 from dcomp.inference import Laplace
-from dcomp.models import LogisticNormal
+from dcomp.models import LogisticNormal, LogisticNormalScores
+from dcomp.reference.laplace import complete_curvature
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +166,30 @@ def test_a_damaged_file_is_refused(fitted, tmp_path, name, array):
     rewrite(path, change)
     with pytest.raises(dcomp.InvalidFile):
         dcomp.load(path)
+
+
+def test_every_document_has_a_whole_covariance():
+    """The inverse of the reference's curvature, less the free shift; its diagonal is fold_in's."""
+    W = np.random.default_rng(4).poisson(2.0, (12, 8))
+    model = dcomp.CTM(3, verbose=0).fit(W)
+    found, folded = model.covariance(W), model.fit_.fold_in(dcomp.Counts.from_matrix(W))
+    P, _ = model.fit_.model.scores.precision()
+    for i in range(len(W)):
+        expected = np.linalg.inv(complete_curvature(folded.eta[i], W[i].sum(), P)) - 1 / 3
+        np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(np.diag(found[i]), folded.variance[i], rtol=1e-5)
+
+
+def test_a_given_mean_and_covariance_are_held():
+    W = np.random.default_rng(5).poisson(2.0, (12, 8))
+    Sigma0 = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    both = dcomp.CTM(3, mu0=[2.0, 1.0, 0.0], Sigma0=Sigma0, verbose=0).fit(W).fit_.model.scores
+    assert both == LogisticNormalScores.build(3, [2.0, 1.0, 0.0], Sigma0, worth=both.worth)
+    assert both.learned == ()
+    one = dcomp.CTM(3, Sigma0=0.5, verbose=0).fit(W).fit_.model.scores
+    assert one.learned == ("mu0",)
+    assert np.abs(one.mu0).max() > 0
+    with pytest.raises(dcomp.UnsupportedCombination, match="shrinkage= is of a learned Sigma0"):
+        dcomp.CTM(3, Sigma0=0.5, shrinkage="auto", verbose=0).fit(W)
+    with pytest.raises(dcomp.InvalidParameter, match="mu0 must be a finite number or one per"):
+        dcomp.CTM(3, mu0=[1.0, 2.0], verbose=0).fit(W)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcomp
-from dcomp.cli.show import as_record, summary_lines
+from dcomp.cli.show import Ranking, as_record, summary_lines
 from dcomp.inference.state import Recorded, State
 from dcomp.models import MODELS
 from dcomp.result import NegligibleScores
@@ -146,7 +146,7 @@ def test_the_summary_says_it():
     line = "50 % of scores are negligible (under 0.01 expected words)"
     assert f"{line}; CGP can make them exactly zero" in summary_lines(fit, X)
     recorded = {"share": 0.5, "below_words": 0.01, "zero": None}
-    assert as_record(fit, 2)["negligible_scores"] == recorded
+    assert as_record(fit, Ranking(2))["negligible_scores"] == recorded
     # Where few are, nothing is recommended.
     even = replace(fit, state=fit.state.changed(c=np.ones((2, 2))))
     assert "0 % of scores are negligible (under 0.01 expected words)" in summary_lines(even, X)
@@ -154,4 +154,4 @@ def test_the_summary_says_it():
     said = [line for line in summary_lines(model.fit_, X) if "negligible" in line]
     assert len(said) == 1
     assert said[0].endswith("% are zero by the posterior")
-    assert as_record(model.fit_, 2)["negligible_scores"]["zero"] > 0
+    assert as_record(model.fit_, Ranking(2))["negligible_scores"]["zero"] > 0

@@ -103,3 +103,40 @@ def test_it_is_said_everywhere(where):
     }[where]()
     assert len(fit.remarks) == 3
     assert [line for line in said if line in fit.remarks] == list(fit.remarks)
+
+
+def ending_at(*ends):
+    """A fit of chains with these ends, in nats per document below its own."""
+    trace = FIT.history
+    last = trace.rows[-1]
+    rows = [replace(last, objective=last.objective - end * X.n_docs) for end in ends]
+    return replace(FIT, chains=tuple(type(trace)((*trace.rows[:-1], row)) for row in rows))
+
+
+def test_a_best_end_that_one_chain_found_is_said():
+    """Two that agree are evidence for each other, however low the others are."""
+    (said,) = ending_at(0.0, 2.5, 0.8).remarks
+    assert said.startswith("of 3 chains one ended here, the others 0.8 to 2.5 nats per document")
+    assert "raise n_chains" in said
+    assert (
+        ending_at(0.0, 0.3).remarks[0].startswith("of 2 chains one ended here, the other 0.3 nats")
+    )
+    assert ending_at(0.0, 0.04, 2.5).remarks == ()
+    assert ending_at(0.0).remarks == ()
+
+
+def test_chains_of_a_sampler_are_judged_by_their_spread():
+    chains = dcomp.fit(X, FIT.model, CollapsedGibbs(burn_in=2), max_iter=4, n_chains=3, warn=False)
+    assert not any("chains" in said for said in chains.remarks)
+
+
+def test_climbs_of_real_tables_say_it_where_it_is_so(tmp_path):
+    mutations = dcomp.datasets.mutations(60, seed=0).counts
+    model = dcomp.DCA(3, n_tries=1, start="seeded", n_chains=3, random_state=1, verbose=0)
+    fit = model.fit(mutations).fit_
+    ends = np.sort([trace.rows[-1].objective / mutations.n_docs for trace in fit.chains])
+    assert any("chains one ended here" in said for said in fit.remarks) == (
+        ends[-1] - ends[-2] >= 0.1
+    )
+    dcomp.save(fit, tmp_path / "a.dcomp")
+    assert dcomp.load(tmp_path / "a.dcomp").remarks == fit.remarks

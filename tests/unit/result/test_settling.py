@@ -62,7 +62,7 @@ def test_chains_that_rest_apart_are_told_from_those_that_move():
     apart = [trace(still(200, seed) + 5 * seed) for seed in range(3)]
     found = unsettled(apart, burn_in=100)
     assert "of 3 chains" in found
-    assert found.endswith("raise max_iter and burn_in, or n_chains")
+    assert found.endswith("they rest apart: raise n_chains or anneal")
     assert len(f"collapsed-gibbs has not settled: {found}") <= 2 * 79
     assert unsettled(apart, burn_in=100, comparable=False) is None
     moving = [trace(still(200, seed) + np.arange(200) / 20) for seed in range(3)]

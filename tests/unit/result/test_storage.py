@@ -70,6 +70,18 @@ def test_a_fitted_estimator_is_saved_by_its_fit(tmp_path):
         assert not file.exists()
 
 
+@pytest.mark.parametrize("sweeps", [1, 2, 3])
+def test_factors_that_are_not_there_yet_come_back(tmp_path, sweeps):
+    """Maximum likelihood meets the totals of documents at its end only: after two sweeps these
+    scores have one word in a hundred too many."""
+    X = np.random.default_rng(229).poisson(5, (8, 3))
+    options = {"gamma": 1.0, "n_tries": 1, "tol": 0, "random_state": 229, "verbose": 0}
+    fit = dcomp.DCA(4, model="GP", algorithm="ml", max_iter=sweeps, **options).fit(X).fit_
+    assert sweeps != 2 or fit.state.c.sum() > 1.005 * X.sum()
+    dcomp.save(fit, tmp_path / "a.dcomp")
+    np.testing.assert_array_equal(dcomp.load(tmp_path / "a.dcomp").scores, fit.scores)
+
+
 def test_everything_comes_back(fitted, path):
     loaded = dcomp.load(path)
     assert loaded.features == fitted.features
@@ -80,6 +92,13 @@ def test_everything_comes_back(fitted, path):
     np.testing.assert_equal(list(loaded.history), list(fitted.history))  # NaN is NaN
     np.testing.assert_array_equal(loaded.exposure, fitted.exposure)
     np.testing.assert_array_equal(loaded.scores, fitted.scores)
+
+
+def test_a_long_history_is_no_reason_to_refuse_a_fit(tmp_path):
+    """A sampler that was told to go on leaves many rows, which count for what they take."""
+    long = dcomp.DCA(2, algorithm="collapsed-gibbs", max_iter=20_000, verbose=0)
+    dcomp.save(long.fit([[4, 0, 1], [0, 3, 1]]).fit_, tmp_path / "long.dcomp")
+    assert len(dcomp.load(tmp_path / "long.dcomp").history) == 20_000
 
 
 def test_every_truncation_is_an_error(path):
@@ -324,6 +343,21 @@ def test_bad_targets(fitted, tmp_path):
         dcomp.save(fitted, tmp_path)
 
 
+def scores_by_importance(fit, table):
+    """Mean and standard deviation of scores of CGP given Θ, by draws from their prior."""
+    prior = {p.name: np.asarray(p.value, float) for p in fit.model.scores.parameters()}
+    rng, size = np.random.default_rng(0), (100_000, fit.n_components)
+    drawn = rng.gamma(prior["alpha"], 1 / prior["beta"], size) * (rng.random(size) >= prior["rho"])
+    Theta = np.asarray(fit.Theta, float)
+    log_likelihood = np.log(np.maximum(drawn @ Theta.T, 1e-300)) @ table.T - drawn.sum(
+        axis=1, keepdims=True
+    )
+    weight = np.exp(log_likelihood - log_likelihood.max(axis=0))
+    weight /= weight.sum(axis=0)
+    mean = weight.T @ drawn
+    return mean, np.sqrt(weight.T @ drawn**2 - mean**2)
+
+
 @pytest.mark.parametrize("name", sorted(p.name for p in GOLDEN.glob("*.dcomp")))
 def test_fits_of_earlier_versions_still_load(name):
     loaded = dcomp.load(GOLDEN / name)
@@ -331,9 +365,15 @@ def test_fits_of_earlier_versions_still_load(name):
     assert loaded.model.key == expected["model"]
     assert loaded.objective == pytest.approx(expected["objective"])
     np.testing.assert_allclose(loaded.Theta, expected["Theta"], rtol=1e-6)
-    # Documents come to rest more closely than they did when these files were written.
-    new = loaded.transform(np.array(expected["new"]))
-    np.testing.assert_allclose(new, expected["scores"], rtol=1e-3, atol=2e-3)
+    given = np.array(expected["new"])
+    new = loaded.transform(given)
+    if loaded.model.scores.capabilities.exact_zeros:  # means of draws, which are others by now
+        mean, sd = scores_by_importance(loaded, given)
+        assert (np.abs(new - mean) < 0.5 * sd).all()  # of few draws
+        many = loaded.sample_scores(given, n_draws=2000, seed=0).mean
+        assert (np.abs(many - mean) < 0.15 * sd).all()
+    else:  # documents come to rest more closely than when these files were written
+        np.testing.assert_allclose(new, expected["scores"], rtol=1e-3, atol=2e-3)
     for field, values in expected.get("draws", {}).items():
         np.testing.assert_allclose(getattr(loaded.draws, field), values, rtol=1e-6)
 
@@ -342,7 +382,7 @@ def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("v1-*.dcomp"))) == 2
     assert len(list(GOLDEN.glob("v2-*.dcomp"))) == 3
     assert len(list(GOLDEN.glob("v3-*.dcomp"))) == 6
-    assert len(list(GOLDEN.glob("v4-*.dcomp"))) == 8
+    assert len(list(GOLDEN.glob("v4-*.dcomp"))) == 9
     assert "draws" in json.loads((GOLDEN / "v3-CGP.json").read_text())
 
 

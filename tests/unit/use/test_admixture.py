@@ -11,7 +11,7 @@ import dcomp
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.io.ancestry import read_ancestry
 from dcomp.printable import columns
-from dcomp.use import admixture
+from dcomp.use import CrossValidation, admixture
 from dcomp.use.admixture import log_likelihood, validate
 from dcomp.use.hidden_genotypes import _of_entries, _without, deviance
 
@@ -148,3 +148,60 @@ def test_thrushes_by_site(data_folder):
     for one in ("1", "2", "3"):
         share = np.bincount(main[site == one], minlength=3) / np.sum(site == one)
         assert share.max() > 0.9
+
+
+def test_what_is_shown_lies_in_its_interval(found):
+    """By maximum likelihood, too: shares at the edge are the posterior's, not the maximum's."""
+    for line in found.people_lines(None):
+        share, _, ends = line.rpartition("| #")[2].partition(" ")[2].partition(" (")
+        low, high = map(float, ends.rstrip(")").split(" to "))
+        assert low <= float(share) <= high
+
+
+def test_a_sampler_has_flat_priors_and_pools_its_chains(table):
+    counts = table.counts
+    sampled = admixture(
+        counts, 3, algorithm="collapsed-gibbs", max_iter=60, n_draws=20, with_intervals=True
+    )
+    assert sampled.fit.model.scores.alpha.tolist() == [1, 1, 1]
+    assert sampled.intervals.n_chains == 4
+    np.testing.assert_array_equal(sampled.Q, sampled.intervals.mean)
+    assert np.sqrt(np.mean((matched(sampled.Q, table.memberships) - table.memberships) ** 2)) < 0.1
+    np.testing.assert_allclose(sampled.frequencies.reshape(400, 2, 3).sum(axis=1), 1, atol=1e-4)
+    best = np.asarray(sampled.fit.Theta)
+    assert 0 < np.abs(sampled.frequencies - best).max() < 0.3  # of all chains, in the fit's order
+    told = admixture(counts, 3, algorithm="gibbs", alpha=0.2, max_iter=10, with_intervals=False)
+    assert told.fit.model.scores.alpha[0] == pytest.approx(0.2)
+
+
+def test_an_edge_of_what_was_tried_is_said():
+    low = CrossValidation((2, 3, 4), (0.4, 0.5, 0.6), (0.01,) * 3, 5)
+    assert str(low).endswith("the smallest K tried has the lowest error: fewer may be better still")
+    middle = CrossValidation((2, 3, 4), (0.5, 0.4, 0.6), (0.01,) * 3, 5)
+    assert str(middle).endswith("0.6000 ± 0.0100")
+    one = CrossValidation((1, 2), (0.4, 0.5), (0.01,) * 2, 5)
+    assert "tried" not in str(one)  # there is no K below 1
+
+
+def test_known_ancestries_have_their_names(table):
+    main = table.memberships.argmax(axis=1)
+    sure = table.memberships.max(axis=1) > 0.9
+    people = [("CEU", "YRI", "")[k] if s else "" for k, s in zip(main, sure, strict=True)]
+    counts = table.counts.with_attributes(population=people)
+    found = admixture(counts, 3, supervised="population", with_intervals=False)
+    assert found.names == ("CEU", "YRI", "")
+    for k, name in enumerate(("CEU", "YRI")):
+        own = [i for i, label in enumerate(people) if label == name]
+        assert own
+        assert (found.Q[own, k] == 1).all()
+    lines = found.lines()
+    assert "known ancestries: #0 is CEU, #1 is YRI" in lines
+    assert sum(line.split() == ["CEU", "YRI"] for line in lines) == 2  # above both tables
+    assert max(map(columns, lines)) <= 80
+    assert found.as_record()["names"] == ["CEU", "YRI", None]
+    same = admixture(counts, 3, allowed="population", with_intervals=False)
+    assert np.array_equal(found.Q, same.Q)
+    with pytest.raises(InvalidParameter, match="the same: give one"):
+        admixture(counts, 3, supervised="population", allowed="population")
+    bare = admixture(counts, 3, with_intervals=False)
+    assert not any("known ancestries" in line for line in bare.lines())

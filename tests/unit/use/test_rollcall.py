@@ -142,8 +142,18 @@ def test_the_senate(data_folder):
 
 def test_intervals_that_chains_do_not_agree_on_are_spoken_of():
     found = SimpleNamespace(n_chains=4, n_draws=100, settled=0.31)
-    assert agreement_lines(found)[0] == (
+    climb = SimpleNamespace(kept=None)
+    assert agreement_lines(climb, found)[0] == (
         "4 chains of 100 draws agree on 31 % of intervals (R-hat of 1.05 or less)"
     )
-    assert "not to be quoted" in agreement_lines(found)[1]
-    assert len(agreement_lines(SimpleNamespace(n_chains=4, n_draws=100, settled=0.95))) == 1
+    assert "not to be quoted" in agreement_lines(climb, found)[1]
+    well = SimpleNamespace(n_chains=4, n_draws=100, settled=0.95)
+    assert len(agreement_lines(climb, well)) == 1
+
+
+def test_the_verdict_on_chains_is_that_of_diagnose(found):
+    result = found[0]
+    judged = dcomp.evaluate.diagnostics(result.fit)
+    said = " ".join(agreement_lines(result.fit, result.intervals))
+    assert said.startswith(f"chains: {judged.verdict}; {judged.reasons[0]}")
+    assert result.as_record()["verdict"] == judged.verdict

@@ -1,6 +1,7 @@
 """Signatures: matched to published ones by the names of types, exposures refitted."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ from support.field_files import small_signatures
 
 import dcomp
 from dcomp.cli.main import main
+from dcomp.errors import InvalidParameter
 from dcomp.printable import columns
 from dcomp.use.catalogue import Catalogue, lines_are_types, read_types, type_name
-from dcomp.use.signatures import cosines
+from dcomp.use.consensus import consensus_of, resampled, silhouettes
+from dcomp.use.cosine import cosines
 
 PLANTED = dcomp.datasets.mutations(60, n_signatures=4, largest=1e4, seed=2)
 
@@ -145,3 +148,78 @@ def test_the_shell_says_the_same(folder, tmp_path, capsys):
     assert dcomp.load(fit).n_components == 4
     assert main(["signatures", str(table), "-k", "2", "--intervals"]) == 2
     assert "--reference" in capsys.readouterr().err
+
+
+def test_stability_tells_the_number_of_signatures():
+    """Four planted ones are found again in every resampled fit; of seven, some split at random."""
+    found = dcomp.use.signatures(PLANTED.counts, [2, 4, 7], n_replicates=4)
+    assert found.stability.recommended == found.fit.n_components == 4
+    assert found.stability.of(4).stability.min() > 0.9
+    assert found.stability.of(7).mean < found.stability.of(4).mean
+    errors = [one.errors.mean() for one in found.stability.found]
+    assert errors[0] > errors[1]
+    near = cosines(found.consensus.loadings, found.loadings)
+    assert (near.argmax(axis=1) == np.arange(4)).all()
+    np.testing.assert_allclose(found.consensus.loadings.sum(axis=1), 1)
+    lines = found.lines()
+    assert max(map(columns, lines)) <= 80
+    assert any("recommended" in line for line in lines)
+    assert found.as_record()["stability"][1]["recommended"]
+
+
+def test_silhouettes_are_those_of_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet(np.full(6, 0.5), 3) + 0.2 * rng.random((5, 3, 6))
+    flat, labels = members.reshape(15, 6), np.tile(np.arange(3), 5)
+    theirs = metrics.silhouette_samples(flat, labels, metric="cosine")
+    expected = [theirs[labels == k].mean() for k in range(3)]
+    np.testing.assert_allclose(silhouettes(members), expected)
+
+
+def test_a_consensus_does_not_depend_on_the_order_of_components():
+    rng = np.random.default_rng(1)
+    members = rng.dirichlet(np.full(9, 0.3), 4) + 0.02 * rng.random((6, 4, 9))
+    shuffled = [one[rng.permutation(4)] for one in members]
+    found = consensus_of(shuffled, [0.1] * 6).ordered_as(members[0])
+    means = members.mean(axis=0)
+    np.testing.assert_allclose(found.loadings, means / means.sum(axis=1, keepdims=True))
+
+
+def test_resampled_tumours_keep_their_totals_and_vary_as_they_should():
+    counts = dcomp.Counts.from_matrix(np.tile([[30, 60, 10]], (400, 1)))
+    drawn = resampled(counts, 5).to_scipy().toarray()
+    assert (drawn.sum(axis=1) == 100).all()
+    assert drawn.mean(axis=0) == pytest.approx([30, 60, 10], abs=1)
+    assert drawn.var(axis=0) == pytest.approx([21, 24, 9], rel=0.25)
+    assert resampled(counts, 5) == resampled(counts, 5)
+
+
+def test_giants_decide_less_when_they_count_for_less():
+    """One tumour with most of all mutations takes a component for itself, or does not."""
+    rng = np.random.default_rng(4)
+    true = rng.dirichlet(np.full(96, 0.2), 3)
+    shares = rng.dirichlet([0.3, 0.3], 60)
+    rows = np.array([rng.multinomial(200, m @ true[:2]) for m in shares])
+    rows[0] = rng.multinomial(300_000, true[2])
+    counts = dcomp.Counts.from_matrix(rows, feature_names=[f"t{j}" for j in range(96)])
+    share = {}
+    for most in (None, 50):
+        found = dcomp.use.signatures(counts, 2, max_mutations=most)
+        own = cosines(found.loadings, rows[:1].astype(float))
+        share[most] = float(own.max())
+        np.testing.assert_allclose(found.exposures.sum(axis=1), rows.sum(axis=1), rtol=1e-5)
+    assert share[None] > 0.99
+    assert share[50] < 0.9
+    with pytest.raises(InvalidParameter, match="max_mutations must be a number above 0; got 0"):
+        dcomp.use.signatures(counts, 2, max_mutations=0)
+
+
+def test_a_cosine_that_reads_nine_tenths_is_counted_as_such(found):
+    levels = np.array([0.8999, 0.9, 0.9499, 0.999])
+    matching = replace(found.matching, similarity=levels)
+    other = replace(found)
+    other.__dict__["matching"] = matching  # as if it had been found
+    shown = sorted(line.split()[3] for line in other.lines() if line.startswith("  #"))
+    assert shown == ["0.89", "0.90", "0.94", "0.99"]
+    assert len(other.found(0.9)) == 3

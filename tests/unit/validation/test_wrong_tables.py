@@ -25,7 +25,7 @@ def test_a_wrong_table_is_told_so_in_one_line(case):
     line = said(case.wrong)
     assert line
     assert "\n" not in line
-    is_error = line.startswith(("InvalidCounts: ", "InvalidFile: "))
+    is_error = line.startswith(("InvalidCounts: ", "InvalidFile: ", "InvalidParameter: "))
     assert is_error == (case in ERRORS)
 
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "dcomp/counts.hpp"
+#include "dcomp/gamma_view.hpp"
 #include "dcomp/matrix.hpp"
 #include "dcomp/score_prior.hpp"
 
@@ -112,7 +113,7 @@ template <class T>
 struct LoadingPass {
   Treatment treatment = Treatment::mean;
   Rows<const T> n;
-  const double* gamma = nullptr;        // (J)
+  GammaView gamma;
   const std::int32_t* block = nullptr;  // (J)
   Rows<const double> log_total;         // (G, padded): log of the total, or its digamma for vb
   const double* is_real = nullptr;      // (padded): 1 for a component, 0 for padding

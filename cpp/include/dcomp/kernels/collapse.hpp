@@ -57,7 +57,8 @@ template <class V, bool Plain>
 }
 
 // The tokens of one cell, a step each. V: the vectors; NV: how many hold a row, 0 for any number.
-template <class Count, class V, int NV, bool Plain>
+// Own: of the priors of components, as FeatureSide has it.
+template <class Count, class V, int NV, bool Plain, bool Own = false>
 class DenseWalk {
  public:
   explicit DenseWalk(CollapseCell& cell)
@@ -141,7 +142,7 @@ class DenseWalk {
   }
 
   CollapseCell& cell_;
-  FeatureSide<V, NV> feature_;
+  FeatureSide<V, NV, Own> feature_;
   Uniforms uniforms_;
   LogProduct log_words_;
   float* part_;
@@ -153,6 +154,8 @@ class DenseWalk {
 
 template <class Count, bool Plain>
 inline void collapse_counts(CollapseCell* cells, int count) {
+  if (cells[0].pass.own_gamma != nullptr)
+    return walk_cells<DenseWalk<Count, Wide, 0, Plain, true>>(cells, count);
   switch ((cells[0].pass.K + Narrow::size - 1) / Narrow::size) {
     case 1:
       return walk_cells<DenseWalk<Count, Narrow, 1, Plain>>(cells, count);

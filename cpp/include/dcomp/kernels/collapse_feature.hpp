@@ -59,7 +59,8 @@ class PhiRow<V, 0> {
 
 // The tokens of one cell, one at a time, each taken out of n and N while it is at hand: phi_jk =
 // (gamma_j + n_jk) / (Gamma_g + N_gk). V: the vectors; NV: how many hold a row, 0 for any number.
-template <class V, int NV>
+// Own: components have priors of their own, (gamma_jk + n_jk) / (Gamma_gk + N_gk).
+template <class V, int NV, bool Own = false>
 class FeatureSide {
  public:
   explicit FeatureSide(CollapseCell& cell)
@@ -110,10 +111,32 @@ class FeatureSide {
     phi_.set(old_, 0);
   }
 
+  [[gnu::always_inline]] float gamma_of(std::int64_t k) const {
+    if constexpr (Own) return own_gamma_[k];
+    return gamma_;
+  }
+  [[gnu::always_inline]] float gamma_total_of(std::int64_t k) const {
+    if constexpr (Own) return own_total_[k];
+    return gamma_total_;
+  }
+  // The same of a vector of components.
+  [[gnu::always_inline]] auto gammas_of(std::int64_t k) const {
+    if constexpr (Own)
+      return V::load(own_gamma_ + k);
+    else
+      return gamma_;
+  }
+  [[gnu::always_inline]] auto gamma_totals_of(std::int64_t k) const {
+    if constexpr (Own)
+      return V::load(own_total_ + k);
+    else
+      return gamma_total_;
+  }
+
   [[gnu::always_inline]] float refreshed(std::int64_t k) {
-    const float inverse = 1 / (gamma_total_ + static_cast<float>(total_[k]));
+    const float inverse = 1 / (gamma_total_of(k) + static_cast<float>(total_[k]));
     inverse_[k] = inverse;
-    return (gamma_ + static_cast<float>(n_[k])) * inverse;
+    return (gamma_of(k) + static_cast<float>(n_[k])) * inverse;
   }
 
   [[gnu::always_inline]] void begin_run() {
@@ -124,15 +147,20 @@ class FeatureSide {
     end_ = next_run_->end;
     n_ = pass.n + j * pass.padded;
     total_ = pass.total + g * pass.padded;
-    gamma_ = static_cast<float>(pass.gamma[j]);
-    gamma_total_ = static_cast<float>(pass.gamma_total[g]);
+    if constexpr (Own) {
+      own_gamma_ = pass.own_gamma + j * pass.padded;
+      own_total_ = pass.own_total + g * pass.padded;
+    } else {
+      gamma_ = static_cast<float>(pass.gamma[j]);
+      gamma_total_ = static_cast<float>(pass.gamma_total[g]);
+    }
     if (g != block_) {
       block_ = g;
       for (std::int64_t k = 0; k < pass.padded; k += V::size)
-        V::store(inverse_ + k, 1 / (gamma_total_ + V::load_counts(total_ + k)));
+        V::store(inverse_ + k, 1 / (gamma_totals_of(k) + V::load_counts(total_ + k)));
     }
     for (std::int64_t k = 0; k < length(); k += V::size)
-      phi_.fill(k, (gamma_ + V::load_counts(n_ + k)) * V::load(inverse_ + k), pass.K);
+      phi_.fill(k, (gammas_of(k) + V::load_counts(n_ + k)) * V::load(inverse_ + k), pass.K);
     if (++next_run_ + kRunsAhead < cell_.last)
       prefetch_row(pass.n + next_run_[kRunsAhead].feature * pass.padded, pass.padded);
   }
@@ -144,6 +172,7 @@ class FeatureSide {
   std::int64_t t_ = 0, end_ = 0, last_token_ = 0, block_ = -1, document_ = 0, old_ = 0;
   std::int32_t *n_ = nullptr, *total_ = nullptr;
   float gamma_ = 0, gamma_total_ = 0, phi_old_ = 0;
+  const float *own_gamma_ = nullptr, *own_total_ = nullptr;
 };
 
 // All tokens of up to kTogether cells, each part of a step for all of them before the next.

@@ -24,6 +24,9 @@ struct CollapsePass {
   ScoreWeights scores;
   ComponentLists documents, features;
   const TreeWeights* tree = nullptr;  // in place of `scores`
+  // Where components have priors of their own, in place of gamma and gamma_total:
+  const float* own_gamma = nullptr;  // (J, padded)
+  const float* own_total = nullptr;  // (G, padded), 1 where there is no component
 };
 
 // Cells that one worker walks side by side.

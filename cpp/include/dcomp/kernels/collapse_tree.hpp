@@ -17,7 +17,7 @@
 namespace dcomp::DCOMP_ISA {
 
 // The tokens of one cell, a step each, as DenseWalk has them.
-template <class Count, class V, int NH>
+template <class Count, class V, int NH, bool Own = false>
 class TreeWalk {
   using Floats = typename V::Floats;
 
@@ -99,7 +99,7 @@ class TreeWalk {
   CollapseCell& cell_;
   const TreeWeights& tree_;
   TreeFactors<V, NH> factors_;
-  FeatureSide<V, 0> feature_;
+  FeatureSide<V, 0, Own> feature_;
   Uniforms uniforms_;
   LogProduct log_words_;
   float* part_;
@@ -113,6 +113,8 @@ template <class Count>
 inline void collapse_tree_counts(CollapseCell* cells, int count) {
   // Without permutations of whole vectors, memory is the faster way.
   const TreeWeights& tree = *cells[0].pass.tree;
+  if (cells[0].pass.own_gamma != nullptr)
+    return walk_cells<TreeWalk<Count, Wide, 0, true>>(cells, count);
   const std::int64_t vectors = kVectorBytes > 16 && tree.H > 0 ? tree.padded / Wide::size : 5;
   if (vectors == 1) return walk_cells<TreeWalk<Count, Wide, 1>>(cells, count);
   if (vectors == 2) return walk_cells<TreeWalk<Count, Wide, 2>>(cells, count);

@@ -22,6 +22,7 @@ struct VectorTypes;
   struct VectorTypes<bytes> {                                                                      \
     typedef float Floats __attribute__((vector_size(bytes)));                                      \
     typedef float InMemory __attribute__((vector_size(bytes), aligned(4), may_alias));             \
+    typedef std::int32_t Whole __attribute__((vector_size(bytes)));                                \
     typedef std::int32_t Counts32 __attribute__((vector_size(bytes), aligned(4), may_alias));      \
     typedef std::uint16_t Counts16 __attribute__((vector_size(bytes / 2), aligned(2), may_alias)); \
   };
@@ -36,6 +37,7 @@ struct Lanes {
   using Types = VectorTypes<bytes>;
   using Floats = typename Types::Floats;
   using InMemory = typename Types::InMemory;
+  using Whole = typename Types::Whole;
   using Every = std::make_integer_sequence<int, size>;
 
   [[gnu::always_inline]] static Floats load(const float* p) {
@@ -62,6 +64,9 @@ struct Lanes {
 #endif
     return __builtin_convertvector(*reinterpret_cast<const typename Types::Counts16*>(p), Floats);
   }
+
+  // 0, 1, 2, ...
+  [[gnu::always_inline]] static Whole first_places() { return places(Every{}); }
 
   // Lane q of the result is the sum of lanes 0 to q.
   [[gnu::always_inline]] static Floats running_sum(Floats v) {
@@ -115,6 +120,10 @@ struct Lanes {
   }
 
  private:
+  template <int... lane>
+  [[gnu::always_inline]] static Whole places(std::integer_sequence<int, lane...>) {
+    return Whole{lane...};
+  }
   template <int shift, int... lane>
   [[gnu::always_inline]] static Floats shifted(Floats v, std::integer_sequence<int, lane...>) {
     return __builtin_shufflevector(Floats{}, v, (lane < shift ? lane : size + lane - shift)...);

@@ -8,10 +8,49 @@
 
 #include "dcomp/kernels/left_to_right_pass.hpp"
 #include "dcomp/kernels/sample.hpp"
+#include "dcomp/kernels/tree_means.hpp"
 #include "dcomp/rng.hpp"
 
 namespace dcomp::DCOMP_ISA {
 
+// E[score_k | c] of a particle but for what no component changes. A linear predictive: one number
+// follows a count.
+class LinearWeights {
+ public:
+  LinearWeights(const LeftToRightPass& pass, std::int64_t i, const LeftToRightScratch&)
+      : a0_(pass.scores.a0 + i * pass.scores.stride),
+        a_(pass.scores.a + i * pass.scores.stride),
+        F_(pass.scores.F + i * pass.scores.stride) {}
+  // The weights of a first token are over their largest; from the second on they are not.
+  void begin(const std::int32_t* c, std::int64_t K, float* s) const {
+    for (std::int64_t k = 0; k < K; ++k) follow(c, k, s);
+  }
+  [[gnu::always_inline]] void follow(const std::int32_t* c, std::int64_t k, float* s) const {
+    s[k] = F_[k] * (c[k] > 0 ? a_[k] + static_cast<float>(c[k]) : a0_[k]);
+  }
+
+ private:
+  const float *a0_, *a_, *F_;
+};
+
+// A tree: a count changes the means of many nodes, and all are worked out again.
+class TreeMeans {
+ public:
+  TreeMeans(const LeftToRightPass& pass, std::int64_t, const LeftToRightScratch& scratch)
+      : tree_(*pass.tree), S_(scratch.S), mean_(scratch.mean) {}
+  void begin(const std::int32_t*, std::int64_t, float*) const {}
+  void follow(const std::int32_t* c, std::int64_t, float* s) const {
+    subtree_totals(tree_, c, S_);
+    tree_means(tree_, c, S_, mean_);
+    for (std::int64_t k = 0; k < tree_.K; ++k) s[k] = static_cast<float>(mean_[k]);
+  }
+
+ private:
+  const TreeView& tree_;
+  double *S_, *mean_;
+};
+
+template <class Scores>
 class Particles {
  public:
   Particles(const LeftToRightPass& pass, std::int64_t i, std::int64_t length,
@@ -21,9 +60,7 @@ class Particles {
         length_(length),
         R_(pass.n_particles),
         Theta_(pass.Theta),
-        a0_(pass.scores.a0 + i * pass.scores.stride),
-        a_(pass.scores.a + i * pass.scores.stride),
-        F_(pass.scores.F + i * pass.scores.stride),
+        scores_(pass, i, scratch),
         rng_(pass.seed, Purpose::left_to_right, pass.run,
              static_cast<std::uint64_t>(pass.W.first + i)),
         m_(scratch) {
@@ -80,7 +117,7 @@ class Particles {
   // The component of token t given the earlier ones.
   void give(std::int64_t t) {
     for (int r = 0; r < R_; ++r) {
-      for (std::int64_t k = 0; t == 0 && k < K_; ++k) set(r, k, 0);
+      if (t == 0) scores_.begin(m_.c + r * K_, K_, m_.s + r * padded_);
       add(r, t, draw(m_.part + r * padded_));
     }
   }
@@ -88,7 +125,7 @@ class Particles {
   // A Gibbs step of particle r at token t.
   void move(int r, std::int64_t t) {
     const std::uint16_t old = m_.z[r * length_ + t];
-    set(r, old, --m_.c[r * K_ + old]);
+    change(r, old, -1);
     running_sums(r, Theta_.row(m_.word[t]), m_.moving);
     add(r, t, draw(m_.moving));
   }
@@ -122,13 +159,14 @@ class Particles {
     return place_of_draw(part, padded_, static_cast<float>(rng_.uniform32()) * total);
   }
 
-  void set(int r, std::int64_t k, std::int32_t count) {
-    m_.s[r * padded_ + k] = F_[k] * (count > 0 ? a_[k] + static_cast<float>(count) : a0_[k]);
+  void change(int r, std::int64_t k, std::int32_t by) {
+    m_.c[r * K_ + k] += by;
+    scores_.follow(m_.c + r * K_, k, m_.s + r * padded_);
   }
 
   void add(int r, std::int64_t t, std::int64_t k) {
     m_.z[r * length_ + t] = static_cast<std::uint16_t>(k);
-    set(r, k, ++m_.c[r * K_ + k]);
+    change(r, k, 1);
   }
 
   void copy(int from, int to, std::int64_t t) {
@@ -143,28 +181,35 @@ class Particles {
   std::int64_t K_, padded_, length_;
   int R_;
   Rows<const float> Theta_;
-  const float *a0_, *a_, *F_;
+  Scores scores_;
   Stream rng_;
   LeftToRightScratch m_;
   double effective_ = 0;
 };
 
-// scratch.word holds the document's tokens. Without log g(0), which no word changes.
-inline double left_to_right_document(const LeftToRightPass& pass, std::int64_t i,
-                                     std::int64_t length, const LeftToRightScratch& scratch) {
-  Particles particles(pass, i, length, scratch);
+template <class Scores>
+inline double walk_document(const LeftToRightPass& pass, std::int64_t i, std::int64_t length,
+                            const LeftToRightScratch& scratch) {
+  Particles<Scores> particles(pass, i, length, scratch);
   double value = length > 0 ? pass.log_first[pass.scores.stride > 0 ? i : 0] : 0;
   for (std::int64_t t = 0; t < length; ++t) {
     stop_point(pass.n_particles * (1 + pass.n_moves) * pass.Theta.stride);
     const double ratio = particles.weigh(t);
     if (!(ratio > 0)) return -HUGE_VAL;  // a word that no component has, as far as floats can tell
     value += std::log(ratio) + pass.log_scale[scratch.word[t]];
-    if (pass.sum_shapes > 0) value -= std::log(pass.sum_shapes + static_cast<double>(t));
+    if (pass.normalised) value -= std::log(pass.sum_shapes[i] + static_cast<double>(t));
     particles.resample(t);
     particles.give(t);
     particles.move_all(t, pass.n_moves);
   }
   return value;
+}
+
+// scratch.word holds the document's tokens. Without log g(0), which no word changes.
+inline double left_to_right_document(const LeftToRightPass& pass, std::int64_t i,
+                                     std::int64_t length, const LeftToRightScratch& scratch) {
+  return pass.tree != nullptr ? walk_document<TreeMeans>(pass, i, length, scratch)
+                              : walk_document<LinearWeights>(pass, i, length, scratch);
 }
 
 }  // namespace dcomp::DCOMP_ISA

@@ -4,6 +4,7 @@
 #include "dcomp/counts.hpp"
 #include "dcomp/kernels/score_weights.hpp"
 #include "dcomp/matrix.hpp"
+#include "dcomp/tree.hpp"
 
 namespace dcomp {
 
@@ -15,7 +16,10 @@ struct LeftToRightPass {
   ScoreWeights scores;                // E[score_k | c] but for the total of a normalised prior
   const float* first = nullptr;       // FirstWeights (score_weights.hpp)
   const double* log_first = nullptr;  // their logs
-  double sum_shapes = 0;  // a normalised prior: n tokens divide by sum_shapes + n; else 0
+  // A normalised prior: n tokens of document i divide by sum_shapes_i + n.
+  const double* sum_shapes = nullptr;
+  bool normalised = false;
+  const TreeView* tree = nullptr;  // in place of `scores`; its means add up to 1
   int n_particles = 1;
   int n_moves = 0;  // at most: Gibbs steps per particle after each token
   std::uint64_t seed = 0;
@@ -32,6 +36,7 @@ struct LeftToRightScratch {
   double *weight, *mass;  // (R): normalised; of the parts
   std::int32_t* parent;   // (R)
   std::int32_t* word;     // (L)
+  double *S, *mean;       // (K) each, of a tree
 };
 
 }  // namespace dcomp

@@ -9,6 +9,7 @@
 
 #include "dcomp/kernels/rows.hpp"
 #include "dcomp/kernels/sample_pass.hpp"
+#include "dcomp/kernels/switch.hpp"
 #include "dcomp/priors/concept.hpp"
 #include "dcomp/random.hpp"
 #include "dcomp/special.hpp"
@@ -109,6 +110,13 @@ inline double split(const float* theta, std::int64_t padded, std::int32_t count,
   return total;
 }
 
+// Whether components of document i are switched.
+inline bool is_long(const SamplePass& pass, std::int64_t i) {
+  std::int64_t words = 0;
+  for (std::int64_t p = pass.W.indptr[i]; p < pass.W.indptr[i + 1]; ++p) words += pass.W.data[p];
+  return words > 0 && words >= pass.switch_from;
+}
+
 // Returns log p(w | scores, Theta), words as a sequence given their number.
 template <class P>
 inline double sample_document(const SamplePass& pass, std::int64_t i, const SampleScratch& s) {
@@ -116,6 +124,12 @@ inline double sample_document(const SamplePass& pass, std::int64_t i, const Samp
   const std::int64_t K = scores.c.width, padded = pass.Theta.stride;
   Stream rng(scores.seed, scores.purpose, scores.sweep, scores.unit(i));
   draw_log_scores<P>(scores, i, rng, s.log_scores);
+  if constexpr (SwitchesOff<P>) {
+    if (is_long(pass, i))
+      Switches<P>(pass, i, s).each(rng);
+    else if (pass.tokens != nullptr)
+      return 0;
+  }
   const double top = largest(s.log_scores, K);
   double sum_e = 0;
   for (std::int64_t k = 0; k < padded; ++k) {
@@ -128,6 +142,7 @@ inline double sample_document(const SamplePass& pass, std::int64_t i, const Samp
 
   std::int32_t* c = pass.c_out.row(i);
   for (std::int64_t k = 0; k < K; ++k) c[k] = 0;
+  std::uint16_t* token = pass.tokens == nullptr ? nullptr : pass.tokens + pass.first_token[i];
   double log_words = 0;
   for (std::int64_t p = pass.W.indptr[i]; p < pass.W.indptr[i + 1]; ++p) {
     const std::int32_t j = pass.W.indices[p], w = pass.W.data[p];
@@ -137,6 +152,8 @@ inline double sample_document(const SamplePass& pass, std::int64_t i, const Samp
           c[k] += share;
           // Whole numbers add up to the same whatever the order, so that an atomic add is exact.
           if (pass.n != nullptr) __atomic_fetch_add(pass.n + j * K + k, share, __ATOMIC_RELAXED);
+          for (std::int32_t t = 0; token != nullptr && t < share; ++t)
+            *token++ = static_cast<std::uint16_t>(k);
         });
     log_words += w * (std::log(total / sum_e) + pass.log_scale[j]);
   }

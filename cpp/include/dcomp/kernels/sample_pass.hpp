@@ -27,16 +27,22 @@ struct ScorePass {
 
 struct SamplePass {
   CsrView W;
-  Rows<const float> Theta;   // rows scaled to a largest value of 1
-  const double* log_scale;   // (J)
-  ScorePass scores;          // their c is that of the last sweep
-  Rows<std::int32_t> c_out;  // (I, K)
-  std::int32_t* n;           // (J, K), added to; null when Theta is fixed
+  Rows<const float> Theta;       // rows scaled to a largest value of 1
+  const double* log_scale;       // (J)
+  ScorePass scores;              // their c is that of the last sweep
+  Rows<std::int32_t> c_out;      // (I, K)
+  std::int32_t* n;               // (J, K), added to; null when Theta is fixed
+  std::int64_t switch_from = 0;  // words from which on components of a document are switched
+  // The component of every token by document and entry, and each document's first token; null
+  // when not wanted. Documents that switch nothing then keep theirs.
+  std::uint16_t* tokens = nullptr;
+  const std::int64_t* first_token = nullptr;
 };
 
 struct SampleScratch {
   float *e, *part;     // (padded)
   double* log_scores;  // SamplerKernels::room rows of K
+  double* words;       // three rows of the longest document's entries, where components switch
 };
 
 }  // namespace dcomp

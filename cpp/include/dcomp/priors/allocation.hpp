@@ -20,6 +20,26 @@ inline void copy_shift(const PriorView<T>& prior, T* out) {
   for (std::int64_t k = 0; k < prior.padded; ++k) out[k] = prior.shift[k];
 }
 
+// What `shift` has for a component without a weight: padding, or one that a document may not use.
+template <class T>
+inline constexpr T kNoLog = T(-1e30);
+
+// Components that document i may not use, in its shift.
+template <class T>
+inline void forbid_shift(const PriorView<T>& prior, std::int64_t i, T none, T* out) {
+  if (prior.group == nullptr) return;
+  const double* real = prior.real(i);
+  for (std::int64_t k = 0; k < prior.padded; ++k)
+    if (!(real[k] > 0.5)) out[k] = none;
+}
+// And in its weights, where the floor would leave them some.
+template <class T>
+inline void forbid_weights(const PriorView<T>& prior, T none, Scratch<T>& s) {
+  if (prior.group == nullptr) return;
+  for (std::int64_t k = 0; k < prior.padded; ++k)
+    if (s.shift[k] == none) s.e[k] = 0;
+}
+
 // e_k = exp E[log score_k]. Dividing by the largest is what keeps float32 safe: psi(0.001) is
 // -1000.
 template <class T>
@@ -36,6 +56,7 @@ inline double expected_weights(const PriorView<T>& prior, Scratch<T>& s) {
   const T largest = largest_lane<T>(top);
   for (std::int64_t k = 0; k < prior.padded; k += lanes)
     store<T>(s.e + k, max<T>(exp<T>(load(s.e + k) - largest), broadcast<T>(kWeightFloor<T>)));
+  forbid_weights(prior, kNoLog<T>, s);
   return static_cast<double>(largest);
 }
 
@@ -54,6 +75,7 @@ inline double tempered_weights(const PriorView<T>& prior, Vec<T> top, Scratch<T>
     const Vec<T> share = exp<T>(power * (log<T>(max<T>(x, least)) - largest));
     store<T>(s.e + k, x > T(0) ? max<T>(share, least) : least);
   }
+  forbid_weights(prior, T(0), s);
   return prior.power * static_cast<double>(largest[0]);
 }
 
@@ -74,6 +96,7 @@ inline double mode_weights(const PriorView<T>& prior, Scratch<T>& s) {
   const T largest = max<T>(broadcast<T>(largest_lane<T>(top)), broadcast<T>(kWeightFloor<T>))[0];
   for (std::int64_t k = 0; k < prior.padded; k += lanes)
     store<T>(s.e + k, max<T>(load(s.e + k) / largest, broadcast<T>(kWeightFloor<T>)));
+  forbid_weights(prior, T(0), s);
   return log<double>(broadcast<double>(static_cast<double>(largest)))[0];
 }
 

@@ -8,6 +8,7 @@
 //   maximise  Maximise<T>                       EM with scores at their mode: the same kernel
 //   temper    Maximise<T>::tempers              tempered EM: the same kernel with a power below 1
 //   sample    Draw, Moments                     direct Gibbs: kernels/sample.hpp
+//   and, where scores can be exactly 0, Switch  the same: kernels/switch.hpp
 //   collapse  Predictive, Moments               the token samplers: kernels/collapse*.hpp
 // and, where E[scores | c] is not linear in c and has to be recorded sweep by sweep, Means.
 //
@@ -16,6 +17,7 @@
 // may use all of the standard library: prepare, Moments, Means, Predictive.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 
@@ -36,6 +38,8 @@ struct ScoreSums {
 // parameters: their names, an array; all of them hold K numbers.
 // normalised: whether scores sum to 1; then an exposure has no meaning.
 // has_tree: whether components are the nodes of a tree.
+// restricts: whether all that it offers heeds which components a document may use; false unless
+//   said.
 template <class P>
 concept NamedPrior = requires {
   { P::key } -> std::convertible_to<const char*>;
@@ -64,6 +68,12 @@ concept Allocation =
     };
 
 template <class P>
+consteval bool restricts() {
+  if constexpr (requires { P::restricts; }) return P::restricts;
+  return false;
+}
+
+template <class P>
 concept Expects = NamedPrior<P> && Allocation<typename P::template Expect<float>, float> &&
                   Allocation<typename P::template Expect<double>, double>;
 template <class P>
@@ -73,6 +83,13 @@ concept Maximises = NamedPrior<P> && Allocation<typename P::template Maximise<fl
 template <class P>
 concept Tempers =
     Maximises<P> && P::template Maximise<float>::tempers && P::template Maximise<double>::tempers;
+
+// Log scores of components that document i may not use. The draws of the others do not change.
+inline void forbid_draws(const AllowedView& allowed, std::int64_t i, std::int64_t K, double* out) {
+  if (allowed.all()) return;
+  for (std::int64_t k = 0; k < K; ++k)
+    if (!allowed(i, k)) out[k] = -HUGE_VAL;
+}
 
 // draw(i, c, rng, out): log scores of document i given its counts c (K), in `out`; -infinity for an
 //   exact zero; a normalised prior may leave out a factor of all scores.
@@ -137,6 +154,17 @@ template <class P>
 concept PredictsLinearly = HasMoments<P> && LinearPredictive<typename P::Predictive>;
 template <class P>
 concept PredictsByTree = HasMoments<P> && TreePredictive<typename P::Predictive>;
+// of(i, k): what an exact zero of component k is up against in document i.
+struct Absence {
+  double alpha, rate;  // of the prior's gamma; the exposure is in the rate
+  double log_zero;     // log of rho / (1 - rho) Gamma(alpha) / beta^alpha; -infinity for rho = 0
+};
+template <class P>
+concept SwitchesOff =
+    Samples<P> && std::constructible_from<typename P::Switch, const ScorePrior&> &&
+    requires(const typename P::Switch& of, std::int64_t i) {
+      { of(i, i) } -> std::same_as<Absence>;
+    };
 template <class P>
 concept Collapses = PredictsLinearly<P> || PredictsByTree<P>;
 
@@ -148,6 +176,7 @@ consteval bool well_formed() {
   if constexpr (requires { typename P::template Expect<float>; }) static_assert(Expects<P>);
   if constexpr (requires { typename P::template Maximise<float>; }) static_assert(Maximises<P>);
   if constexpr (requires { typename P::Draw; }) static_assert(Samples<P>);
+  if constexpr (requires { typename P::Switch; }) static_assert(SwitchesOff<P>);
   if constexpr (requires { typename P::Moments; }) static_assert(HasMoments<P>);
   if constexpr (requires { typename P::Means; }) static_assert(HasMeans<P>);
   if constexpr (requires { typename P::Predictive; }) static_assert(Collapses<P>);

@@ -15,20 +15,22 @@ namespace dcomp::DCOMP_ISA {
 struct ConditionalGammaScores {
   static constexpr const char* key = "CGP";
   static constexpr const char* parameters[] = {"alpha", "beta", "rho"};
-  static constexpr bool normalised = false, has_tree = false;
+  static constexpr bool normalised = false, has_tree = false, restricts = true;
 
   // Where c_k = 0 the score is zero with probability q0, else Gamma(alpha_k + c_k, beta_k + e).
   struct Draw {
     static constexpr int room = 1;
     const double *alpha, *beta, *rho, *exposure;
     std::int64_t K;
+    AllowedView allowed;
 
     explicit Draw(const ScorePrior& prior)
         : alpha(prior.parameter[0]),
           beta(prior.parameter[1]),
           rho(prior.parameter[2]),
           exposure(prior.exposure),
-          K(prior.n_components) {}
+          K(prior.n_components),
+          allowed(prior.allowed) {}
     void operator()(std::int64_t i, const std::int32_t* c, Stream& rng, double* out) const {
       const double e = exposure == nullptr ? 1.0 : exposure[i];
       for (std::int64_t k = 0; k < K; ++k) {
@@ -42,6 +44,21 @@ struct ConditionalGammaScores {
         }
         out[k] = draw_log_gamma(rng, alpha[k] + c[k]) - std::log(beta[k] + e);
       }
+      forbid_draws(allowed, i, K, out);
+    }
+  };
+
+  struct Switch {
+    const ScorePrior& prior;
+
+    explicit Switch(const ScorePrior& from) : prior(from) {}
+    Absence operator()(std::int64_t i, std::int64_t k) const {
+      const double alpha = prior.parameter[0][k], beta = prior.parameter[1][k],
+                   rho = prior.parameter[2][k];
+      const double e = prior.exposure == nullptr ? 1.0 : prior.exposure[i];
+      int sign = 0;
+      const double log_zero = std::log(rho) - std::log1p(-rho) + lgamma_r(alpha, &sign);
+      return {alpha, beta + e, log_zero - alpha * std::log(beta)};
     }
   };
 

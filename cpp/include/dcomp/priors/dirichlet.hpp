@@ -14,7 +14,7 @@ namespace dcomp::DCOMP_ISA {
 struct DirichletScores {
   static constexpr const char* key = "DM";
   static constexpr const char* parameters[] = {"alpha"};
-  static constexpr bool normalised = true, has_tree = false;
+  static constexpr bool normalised = true, has_tree = false, restricts = true;
 
   // q(m) = Dirichlet(a).
   template <class T>
@@ -25,13 +25,16 @@ struct DirichletScores {
       prepare_dirichlet(from, 0, T(0), out);
     }
     double weights(Scratch<T>& s) const { return expected_weights(prior, s); }
-    void shift(std::int64_t, T* out) const { copy_shift(prior, out); }
+    void shift(std::int64_t i, T* out) const {
+      copy_shift(prior, out);
+      forbid_shift(prior, i, kNoLog<T>, out);
+    }
 
     // BJ06 (19) without its combinatoric term and without sum_j w_j log Z_j.
-    double close(std::int64_t, const T* a, ScoreSums sums, double* common) const {
+    double close(std::int64_t i, const T* a, ScoreSums sums, double* common) const {
       constexpr int lanes = kLanes<double>;
       const double* alpha = prior.parameter[0];
-      const double* is_real = prior.is_real;
+      const double* is_real = prior.real(i);
       Vec<double> a_sum{};
       for (std::int64_t k = 0; k < prior.padded; k += lanes)
         a_sum += load(is_real + k) * load_double(a + k);
@@ -47,7 +50,7 @@ struct DirichletScores {
         store<double>(sums.mean + k, load(sums.mean + k) + real * a_k * (1 / total));
       }
       *common = -psi_total;
-      return prior.constant - log_gamma(broadcast<double>(total))[0] + sum<double>(part);
+      return prior.constant_of(i) - log_gamma(broadcast<double>(total))[0] + sum<double>(part);
     }
   };
 
@@ -61,24 +64,28 @@ struct DirichletScores {
       prepare_dirichlet(from, 1, T(1), out);
     }
     double weights(Scratch<T>& s) const { return mode_weights(prior, s); }
-    void shift(std::int64_t, T* out) const { copy_shift(prior, out); }
+    void shift(std::int64_t i, T* out) const {
+      copy_shift(prior, out);
+      forbid_shift(prior, i, T(0), out);
+    }
 
     // log Dirichlet(m; alpha).
-    double close(std::int64_t, const T* a, ScoreSums sums, double* common) const {
+    double close(std::int64_t i, const T* a, ScoreSums sums, double* common) const {
       constexpr int lanes = kLanes<double>;
+      const double* is_real = prior.real(i);
       Vec<double> a_sum{};
       for (std::int64_t k = 0; k < prior.padded; k += lanes)
-        a_sum += load(prior.is_real + k) * load_double(a + k);
+        a_sum += load(is_real + k) * load_double(a + k);
       const double total = max<double>(broadcast<double>(sum<double>(a_sum)),
                                        broadcast<double>(static_cast<double>(kWeightFloor<T>)))[0];
       Vec<double> part{};
       for (std::int64_t k = 0; k < prior.padded; k += lanes) {
-        const Vec<double> real = load(prior.is_real + k), m = load_double(a + k) * (1 / total);
+        const Vec<double> real = load(is_real + k), m = load_double(a + k) * (1 / total);
         part += real * powered_log(load(prior.parameter[0] + k), m);
         store<double>(sums.mean + k, load(sums.mean + k) + real * m);
       }
       *common = -prior.power * log<double>(broadcast<double>(total))[0];
-      return prior.constant + sum<double>(part);
+      return prior.constant_of(i) + sum<double>(part);
     }
   };
 
@@ -87,10 +94,13 @@ struct DirichletScores {
     static constexpr int room = 1;
     const double* alpha;
     std::int64_t K;
+    AllowedView allowed;
 
-    explicit Draw(const ScorePrior& prior) : alpha(prior.parameter[0]), K(prior.n_components) {}
-    void operator()(std::int64_t, const std::int32_t* c, Stream& rng, double* out) const {
+    explicit Draw(const ScorePrior& prior)
+        : alpha(prior.parameter[0]), K(prior.n_components), allowed(prior.allowed) {}
+    void operator()(std::int64_t i, const std::int32_t* c, Stream& rng, double* out) const {
       for (std::int64_t k = 0; k < K; ++k) out[k] = draw_log_gamma(rng, alpha[k] + c[k]);
+      forbid_draws(allowed, i, K, out);
     }
   };
 
@@ -98,8 +108,16 @@ struct DirichletScores {
   class Moments {
    public:
     Moments(const ScorePrior& prior, const std::int32_t*)
-        : rising_(prior.parameter[0], prior.parameter[0] + prior.n_components) {
+        : rising_(prior.parameter[0], prior.parameter[0] + prior.n_components),
+          group_(prior.allowed.group) {
       for (std::int64_t k = 0; k < prior.n_components; ++k) sum_alpha_ += prior.parameter[0][k];
+      const AllowedView& allowed = prior.allowed;
+      for (std::int64_t g = 0; g < allowed.n_groups; ++g) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < prior.n_components; ++k)
+          if (allowed.may[g * prior.n_components + k] != 0) sum += prior.parameter[0][k];
+        sum_of_group_.push_back(sum);
+      }
     }
 
     double sum(const CountView& c, std::int64_t first, std::int64_t last) const {
@@ -111,7 +129,9 @@ struct DirichletScores {
           length += count;
           value += rising_[static_cast<std::size_t>(k)](count);
         });
-        value += log_gamma_of(sum_alpha_) - log_gamma_of(sum_alpha_ + static_cast<double>(length));
+        const double a =
+            group_ == nullptr ? sum_alpha_ : sum_of_group_[static_cast<std::size_t>(group_[i])];
+        value += log_gamma_of(a) - log_gamma_of(a + static_cast<double>(length));
         sum += value;
       }
       return sum;
@@ -119,6 +139,8 @@ struct DirichletScores {
 
    private:
     std::vector<RisingFactorial> rising_;
+    const std::int32_t* group_;
+    std::vector<double> sum_of_group_;  // of the alpha that a document may use
     double sum_alpha_ = 0;
   };
 

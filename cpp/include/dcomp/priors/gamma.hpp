@@ -14,7 +14,7 @@ namespace dcomp::DCOMP_ISA {
 struct GammaScores {
   static constexpr const char* key = "GP";
   static constexpr const char* parameters[] = {"alpha", "beta"};
-  static constexpr bool normalised = false, has_tree = false;
+  static constexpr bool normalised = false, has_tree = false, restricts = true;
 
   // q(l_k) = Gamma(a_k, beta_k + e).
   template <class T>
@@ -29,10 +29,11 @@ struct GammaScores {
     void shift(std::int64_t i, T* out) const {
       constexpr int lanes = kLanes<double>;
       copy_shift(prior, out);
-      if (prior.exposure == nullptr) return;
+      if (prior.exposure == nullptr) return forbid_shift(prior, i, kNoLog<T>, out);
+      const double* is_real = prior.real(i);
       for (std::int64_t k = 0; k < prior.padded; k += lanes) {
         const Vec<double> log_b = log<double>(load(prior.parameter[1] + k) + prior.exposure[i]);
-        const auto real = load(prior.is_real + k) > 0.5;
+        const auto real = load(is_real + k) > 0.5;
         store_double(out + k, real ? -log_b : broadcast<double>(-1e30));
       }
     }
@@ -42,10 +43,11 @@ struct GammaScores {
       constexpr int lanes = kLanes<double>;
       const double e = prior.exposure == nullptr ? 1.0 : prior.exposure[i];
       const double *alpha = prior.parameter[0], *beta = prior.parameter[1];
+      const double* is_real = prior.real(i);
       Vec<double> part{};
       for (std::int64_t k = 0; k < prior.padded; k += lanes) {
         const Vec<double> a_k = load_double(a + k);
-        const Vec<double> real = load(prior.is_real + k);
+        const Vec<double> real = load(is_real + k);
         const Vec<double> b = load(beta + k) + e;
         const Vec<double> log_b = log<double>(b);
         const Vec<double> e_log = digamma<double>(a_k) - log_b;  // (14)
@@ -54,7 +56,7 @@ struct GammaScores {
         store<double>(sums.mean + k, load(sums.mean + k) + real * a_k / b);
       }
       *common = 0;
-      return prior.constant + sum<double>(part);
+      return prior.constant_of(i) + sum<double>(part);
     }
   };
 
@@ -70,8 +72,9 @@ struct GammaScores {
     double weights(Scratch<T>& s) const { return mode_weights(prior, s); }
     void shift(std::int64_t i, T* out) const {
       const double e = prior.exposure == nullptr ? 1.0 : prior.exposure[i];
+      const double* is_real = prior.real(i);
       for (std::int64_t k = 0; k < prior.padded; ++k)
-        out[k] = prior.is_real[k] > 0.5 ? static_cast<T>(1 / (prior.parameter[1][k] + e)) : T(0);
+        out[k] = is_real[k] > 0.5 ? static_cast<T>(1 / (prior.parameter[1][k] + e)) : T(0);
     }
 
     // log Gamma(l; alpha, beta) less e l: the rate of the Poisson counts is e (Theta l), whose sum
@@ -79,15 +82,16 @@ struct GammaScores {
     double close(std::int64_t i, const T* a, ScoreSums sums, double* common) const {
       constexpr int lanes = kLanes<double>;
       const double e = prior.exposure == nullptr ? 1.0 : prior.exposure[i];
+      const double* is_real = prior.real(i);
       Vec<double> part{};
       for (std::int64_t k = 0; k < prior.padded; k += lanes) {
-        const Vec<double> real = load(prior.is_real + k), b = load(prior.parameter[1] + k) + e;
+        const Vec<double> real = load(is_real + k), b = load(prior.parameter[1] + k) + e;
         const Vec<double> x = load_double(a + k) / b;
         part += real * (powered_log(load(prior.parameter[0] + k), x) - b * x);
         store<double>(sums.mean + k, load(sums.mean + k) + real * x);
       }
       *common = 0;
-      return prior.constant + sum<double>(part);
+      return prior.constant_of(i) + sum<double>(part);
     }
   };
 
@@ -95,16 +99,19 @@ struct GammaScores {
     static constexpr int room = 1;
     const double *alpha, *beta, *exposure;
     std::int64_t K;
+    AllowedView allowed;
 
     explicit Draw(const ScorePrior& prior)
         : alpha(prior.parameter[0]),
           beta(prior.parameter[1]),
           exposure(prior.exposure),
-          K(prior.n_components) {}
+          K(prior.n_components),
+          allowed(prior.allowed) {}
     void operator()(std::int64_t i, const std::int32_t* c, Stream& rng, double* out) const {
       const double e = exposure == nullptr ? 1.0 : exposure[i];
       for (std::int64_t k = 0; k < K; ++k)
         out[k] = draw_log_gamma(rng, alpha[k] + c[k]) - std::log(beta[k] + e);
+      forbid_draws(allowed, i, K, out);
     }
   };
 

@@ -30,13 +30,13 @@ class IndependentMoments {
 
   double sum(const CountView& c, std::int64_t first, std::int64_t last) const {
     double sum = 0;
-    if (prior_.exposure == nullptr) {
+    if (prior_.exposure == nullptr && prior_.allowed.all()) {
       for (std::int64_t i = first; i < last; ++i) sum += of_document(c, i, common_);
       return sum;
     }
     Logs own(prior_);
     for (std::int64_t i = first; i < last; ++i) {
-      own.fill(prior_, prior_.exposure[i]);
+      own.fill(prior_, prior_.exposure == nullptr ? 1.0 : prior_.exposure[i], i);
       sum += of_document(c, i, own);
     }
     return sum;
@@ -48,12 +48,13 @@ class IndependentMoments {
     double sum_zero = 0;
 
     explicit Logs(const ScorePrior& prior) : of(static_cast<std::size_t>(prior.n_components)) {}
-    void fill(const ScorePrior& prior, double e) {
+    // i: the document, -1 where it may be any.
+    void fill(const ScorePrior& prior, double e, std::int64_t i = -1) {
       sum_zero = 0;
       for (std::int64_t k = 0; k < prior.n_components; ++k) {
         MomentLogs& logs = of[static_cast<std::size_t>(k)];
         logs = P::moment_logs(prior, k, e);
-        sum_zero += logs.zero;
+        if (i < 0 || prior.allowed(i, k)) sum_zero += logs.zero;
       }
     }
   };

@@ -1,0 +1,234 @@
+"""Beginnings for K components from a fit of another number: split, join, or both.
+
+A single chain may end with two planted components in one and another in two halves, and no sweep
+leaves such a mode. What a split or a join is worth is told by the words alone, their loadings
+integrated out (MODELS §9): for component k with counts n_k,
+
+    L(n) = Σ_g log Γ(Γ_g) − log Γ(Γ_g + n_g) + Σ_j log Γ(γ_j + n_j) − log Γ(γ_j),
+
+a split of k into a and b gains L(n_a) + L(n_b) − L(n_k), and joining a and b gains the reverse. A
+component is split by documents: its words in each go to that half which makes them more probable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import gammaln
+
+from dcomp.data import Counts
+from dcomp.inference.start import generator
+from dcomp.models.arrays import FloatArray
+
+TRIES, ROUNDS = 3, 8  # of cutting a component in two
+KEPT = 0.95  # share of a document's words that goes to its half
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Where the words of a corpus are: c (I, K) of documents and n (J, K) of features."""
+
+    c: FloatArray
+    n: FloatArray
+
+    @property
+    def n_components(self) -> int:
+        """K."""
+        return int(self.n.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Splits and joins of fits of one corpus."""
+
+    counts: Counts
+    gamma: FloatArray  # (J)
+    seed: int
+
+    def at(self, words: Words, n_components: int) -> Words:
+        """So many components, by splitting those that gain most or joining those that lose least.
+
+        >>> X = np.kron(np.eye(2, dtype=int), np.full((6, 4), 5))
+        >>> whole = Words(X.sum(axis=1, keepdims=True) * 1.0, X.sum(axis=0)[:, None] * 1.0)
+        >>> near = Neighbours(Counts.from_matrix(X), np.full(8, 0.5), 0)
+        >>> two = near.at(whole, 2)
+        >>> sorted((two.n > 15).sum(axis=0).tolist()), near.at(two, 1).n.shape
+        ([4, 4], (8, 1))
+        """
+        while words.n_components < n_components:
+            cuts = self.cuts(words)
+            most = min(n_components - words.n_components, words.n_components)
+            for cut in sorted(cuts, key=lambda cut: -cut.gain)[:most]:
+                words = _with_cut(words, cut)
+        while words.n_components > n_components:
+            words = self.joined(words)
+        return words
+
+    def exchanged(self, words: Words) -> Words | None:
+        """One component split and two others joined; None where words would not gain by it."""
+        if words.n_components < 3:
+            return None
+        cut = max(self.cuts(words), key=lambda cut: cut.gain)
+        loss = self.losses(words)
+        loss[cut.component] = loss[:, cut.component] = np.inf
+        a, b = np.unravel_index(int(np.argmin(loss)), loss.shape)
+        if cut.gain <= loss[a, b]:
+            return None
+        return _joined(_with_cut(words, cut), int(a), int(b))
+
+    def joined(self, words: Words) -> Words:
+        """The two that lose least, joined."""
+        a, b = np.unravel_index(int(np.argmin(loss := self.losses(words))), loss.shape)
+        return _joined(words, int(a), int(b))
+
+    def pruned(self, words: Words) -> Words | None:
+        """Without the weak, by whose loss words lose nothing: each two that are as good as one are
+        joined, a component once at a time; where none are, that is deleted whose words others take
+        over at no loss. None where nobody is weak."""
+        if words.n_components == 1:
+            return None
+        loss, fewer = self.losses(words), words
+        if loss.min() > 0:
+            return self._deleted(words)
+        gone: list[int] = []
+        for flat in np.argsort(loss, axis=None, kind="stable"):
+            a, b = (int(x) for x in np.unravel_index(flat, loss.shape))
+            if loss[a, b] > 0:
+                break
+            if a < b and a not in gone and b not in gone:
+                gone += [a, b]
+        pairs = list(zip(gone[::2], gone[1::2], strict=True))
+        for a, b in sorted(pairs, key=lambda pair: -pair[1]):
+            fewer = _joined(fewer, a, b)
+        return fewer
+
+    def _deleted(self, words: Words) -> Words | None:
+        """Without the component that words lose least by, if that is nothing: in every document its
+        words go to the others, as probable as they make them."""
+        whole = float(self.log_words(words.n).sum())
+        weakest = int(np.argmin(words.n.sum(axis=0)))
+        rest = np.arange(words.n_components) != weakest
+        Theta = self._loadings(words)[:, rest]
+        c = words.c[:, rest] + 1e-3
+        W, left = self.counts, Words(words.c[:, rest].copy(), words.n[:, rest].copy())
+        row = np.repeat(np.arange(W.n_docs), np.diff(W.indptr))
+        moved = W.data * self._share(words, row, weakest)
+        of = c[row] * Theta[W.indices]
+        of *= (moved / np.maximum(of.sum(axis=1), 1e-300))[:, None]
+        np.add.at(left.c, row, of)
+        np.add.at(left.n, W.indices, of)
+        return left if float(self.log_words(left.n).sum()) >= whole else None
+
+    def _loadings(self, words: Words) -> FloatArray:
+        """Θ (J, K), of all blocks together."""
+        return np.asarray(
+            (words.n + self.gamma[:, None]) / (words.n.sum(axis=0) + self.gamma.sum())
+        )
+
+    def _share(self, words: Words, row: npt.NDArray[Any], k: int) -> FloatArray:
+        """Of the words of each entry, what belongs to component k."""
+        Theta, at = self._loadings(words), self.counts.indices
+        weight = np.zeros(len(row))
+        for other in range(words.n_components):
+            weight += words.c[row, other] * Theta[at, other]
+        return np.asarray(words.c[row, k] * Theta[at, k] / np.maximum(weight, 1e-300))
+
+    def losses(self, words: Words) -> FloatArray:
+        """What words lose by joining each two, (K, K); infinite on the diagonal."""
+        own, K = self.log_words(words.n), words.n_components
+        loss = np.full((K, K), np.inf)
+        for a in range(K - 1):
+            both = self.log_words(words.n[:, [a]] + words.n[:, a + 1 :])
+            loss[a, a + 1 :] = own[a] + own[a + 1 :] - both
+        return np.asarray(np.minimum(loss, loss.T))
+
+    def log_words(self, n: FloatArray) -> FloatArray:
+        """L of each column of n (J, K)."""
+        features, gamma = self.counts.features, self.gamma[:, None]
+        N = np.zeros((features.n_blocks, n.shape[1]))
+        np.add.at(N, features.blocks, n)
+        G = np.bincount(features.blocks, weights=self.gamma, minlength=features.n_blocks)[:, None]
+        of_words = (gammaln(gamma + n) - gammaln(gamma)).sum(axis=0)
+        return np.asarray(of_words + (gammaln(G) - gammaln(G + N)).sum(axis=0))
+
+    def cuts(self, words: Words) -> list[Cut]:
+        """The best cut of each component that was found."""
+        W = self.counts
+        row = np.repeat(np.arange(W.n_docs), np.diff(W.indptr))
+        Theta = self._loadings(words)
+        weight = np.zeros(len(row))
+        for k in range(words.n_components):
+            weight += words.c[row, k] * Theta[W.indices, k]
+        own = self.log_words(words.n)
+        found = []
+        for k in range(words.n_components):
+            p = words.c[row, k] * Theta[W.indices, k] / np.maximum(weight, 1e-300)
+            table = sparse.csr_array((W.data * p, W.indices, W.indptr), (W.n_docs, W.n_features))
+            found.append(self._cut(k, table, float(own[k])))
+        return found
+
+    def _cut(self, k: int, table: Any, whole: float) -> Cut:
+        """A component's words in two, by documents: the best of some tries."""
+        rng, total = generator(self.seed, purpose=31 + k), np.asarray(table.sum(axis=1)).ravel()
+        n, best = np.asarray(table.sum(axis=0)).ravel(), None
+        for _ in range(TRIES):
+            side = self._sides(table, total, rng)
+            first = np.asarray(side.astype(float) @ table).ravel()
+            halves = np.maximum(np.column_stack([first, n - first]), 0.0)
+            gain = float(self.log_words(halves).sum()) - whole
+            if best is None or gain > best.gain:
+                best = Cut(k, gain, side, halves, total)
+        assert best is not None
+        return best
+
+    def _sides(self, table: Any, total: FloatArray, rng: np.random.Generator) -> Any:
+        """Which half each document's words go to. The first half begins with a document, as likely
+        as it is long; the second has what that makes least probable."""
+        n = np.asarray(table.sum(axis=0)).ravel() + self.gamma
+        if total.sum() < 2:
+            return rng.random(len(total)) < 0.5
+        one = rng.choice(len(total), p=total / total.sum())
+        start = np.asarray(table[[one]].sum(axis=0)).ravel()
+        first = start / start.sum() + 0.1 * n / n.sum()
+        ratio = table @ (np.log(first / first.sum()) - np.log(n / n.sum()))
+        side = ratio > np.quantile(ratio[total > 0] / total[total > 0], 0.5) * total
+        for _ in range(ROUNDS):
+            half = np.asarray(side.astype(float) @ table).ravel()
+            a, b = half + self.gamma, n - half
+            logs = np.log(a / a.sum()) - np.log(np.maximum(b, 1e-12) / b.sum())
+            new = table @ logs > 0
+            if (new == side).all():
+                break
+            side = new
+        return side
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A component in two."""
+
+    component: int
+    gain: float
+    side: npt.NDArray[np.bool_]  # (I)
+    halves: FloatArray  # (J, 2)
+    total: FloatArray  # (I): words of the component in each document
+
+
+def _with_cut(words: Words, cut: Cut) -> Words:
+    """One more component, the last."""
+    k, own = cut.component, words.c[:, cut.component]
+    first = own * np.where(cut.side, KEPT, 1 - KEPT)
+    c, n = np.column_stack([words.c, own - first]), np.column_stack([words.n, cut.halves[:, 1]])
+    c[:, k], n[:, k] = first, cut.halves[:, 0]
+    return Words(c, n)
+
+
+def _joined(words: Words, a: int, b: int) -> Words:
+    c, n = words.c.copy(), words.n.copy()
+    c[:, a] += c[:, b]
+    n[:, a] += n[:, b]
+    return Words(np.delete(c, b, axis=1), np.delete(n, b, axis=1))

@@ -1,0 +1,169 @@
+"""A selection in words: what is recommended, how sure that is, and what else speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dcomp.evaluate.selection import Candidate, Selection
+
+FLAT = 0.9  # of the gain, from which on fewer components are worth a word
+CLOSE = 1e-6
+_THE_SAME = "Held-out words say the same."
+
+
+def sentences(selection: Selection) -> Iterator[str]:
+    """All of them."""
+    chosen = selection.recommended
+    yield f"Recommended: {chosen} component{'s' * (chosen > 1)}."
+    if len(selection.candidates) == 1:
+        yield "It is the only number that was tried."
+    elif selection.decided_by == "evidence":
+        yield from _by_evidence(selection)
+        yield from _unsettled(selection)
+        yield _heldout_beside(selection)
+    else:
+        yield from _by_heldout(selection)
+        yield from _evidence_beside(selection)
+    yield from _edges(selection)
+    yield from _flat(selection)
+    yield from _from_above(selection)
+    yield from _doubts(selection)
+
+
+def _by_evidence(selection: Selection) -> Iterator[str]:
+    near, chosen = selection.indistinct, selection.recommended
+    sound = [c for c in selection.candidates if c.evidence_is_sound]
+    top = max(sound, key=lambda c: c.evidence)
+    own = _of(selection, chosen)
+    fewer = [c for c in sound if c.n_components < chosen]
+    if not selection.is_clear and len(near) > 1:
+        yield (
+            f"The data cannot tell between {listed(near)}: the evidence is highest at "
+            f"{top.n_components}, and the intervals of the others reach it; {chosen} is the "
+            "smallest of them."
+        )
+        return
+    sure = "clearly" if selection.is_clear else "but not beyond doubt"
+    others = fewer if selection.is_clear else [c for c in sound if c is not own]
+    gain = "more components gain nothing" if selection.is_clear else ""
+    nearest = ""
+    if others:
+        closest = max(others, key=lambda c: c.evidence)
+        distance = own.evidence - closest.evidence
+        nearest = f"{closest.n_components} comes nearest, {distance:,.1f} nats behind"
+    why = ", and ".join(filter(None, [nearest, gain]))
+    yield f"Its evidence is the highest, {sure}{': ' * bool(why)}{why}."
+
+
+def _unsettled(selection: Selection) -> Iterator[str]:
+    doubtful = [c.n_components for c in selection.candidates if not c.evidence_is_sound]
+    if doubtful:
+        yield f"The chains of {listed(doubtful)} have not settled: their evidence decides nothing."
+
+
+def _heldout_beside(selection: Selection) -> str:
+    own = _of(selection, selection.recommended)
+    best = selection.best.n_components
+    if own.behind <= own.behind_error:
+        if best != own.n_components:
+            return f"Held-out words are told best by {best}, within one standard error."
+        others = len(selection.indistinct) > 1 and not selection.is_clear
+        return f"Held-out words are told best by {best}." if others else _THE_SAME
+    return (
+        f"Held-out words are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} "
+        "per token."
+    )
+
+
+def _by_heldout(selection: Selection) -> Iterator[str]:
+    best, chosen, near = selection.best, selection.recommended, selection.indistinct
+    if len(near) > 1:
+        yield (
+            f"The data cannot tell between {listed(near)}: the held-out score is highest at "
+            f"{best.n_components}, and the others are within one standard error of it; {chosen} is "
+            "the smallest of them."
+        )
+        return
+    rest = [c for c in selection.candidates if c.n_components != chosen]
+    closest = min(rest, key=lambda c: c.behind / max(c.behind_error, 1e-300))
+    sure = "clearly" if selection.is_clear else "but not by much"
+    yield (
+        f"Its held-out score is the best, {sure}: {closest.n_components} comes nearest, "
+        f"{closest.behind:.4f} ± {closest.behind_error:.4f} per token behind."
+    )
+
+
+def _evidence_beside(selection: Selection) -> Iterator[str]:
+    known = [c for c in selection.candidates if not np.isnan(c.evidence)]
+    if len(known) < 2:
+        return
+    top = max(known, key=lambda c: c.evidence).n_components
+    doubtful = [c.n_components for c in known if not c.evidence_is_sound]
+    if doubtful:
+        yield (
+            f"The evidence is highest at {top}, but the chains of {listed(doubtful)} have not "
+            "settled: it decides nothing."
+        )
+    else:
+        yield f"The evidence is highest at {top}, of those that have one."
+
+
+def _edges(selection: Selection) -> Iterator[str]:
+    ks = [c.n_components for c in selection.candidates]
+    if len(ks) == 1 or selection.is_clear:
+        return
+    if ks[-1] in selection.indistinct:
+        yield f"{ks[-1]} is the largest number that was tried: more may be as good, or better."
+    if 1 < ks[0] == selection.recommended:
+        yield f"{ks[0]} is the smallest number that was tried: fewer may do."
+
+
+def _flat(selection: Selection) -> Iterator[str]:
+    """Where the gain flattens: fewer components that have nearly all of it."""
+    first, chosen = selection.candidates[0], _of(selection, selection.recommended)
+    gain = chosen.log_likelihood - first.log_likelihood
+    if not gain > CLOSE:
+        return
+    for c in selection.candidates[1:]:
+        share = (c.log_likelihood - first.log_likelihood) / gain
+        if c.n_components >= chosen.n_components:
+            return
+        if FLAT <= share <= 1:  # more than all of it is said of held-out words themselves
+            yield (
+                f"{c.n_components} components have {int(100 * share)} % of the gain of "
+                f"{chosen.n_components} in held-out score over {first.n_components}."
+            )
+            return
+
+
+def _from_above(selection: Selection) -> Iterator[str]:
+    if not selection.pruned:
+        return
+    first, last = selection.pruned[0], selection.pruned[-1]
+    agrees = "the same" if last == selection.recommended else f"not {selection.recommended}"
+    yield (f"From above, {first} components of which the weak were deleted leave {last}: {agrees}.")
+
+
+def _doubts(selection: Selection) -> Iterator[str]:
+    stability = _of(selection, selection.recommended).stability
+    if not np.isnan(stability) and stability < 0.5:
+        yield (
+            f"Chains of {selection.recommended} components agree little (stability "
+            f"{stability:.2f}): read its components with care."
+        )
+
+
+def _of(selection: Selection, K: int) -> Candidate:
+    return next(c for c in selection.candidates if c.n_components == K)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Numbers in a sentence.
+
+    >>> listed([2, 3, 5])
+    '2, 3 and 5'
+    """
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last

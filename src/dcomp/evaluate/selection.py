@@ -1,0 +1,149 @@
+"""What a selection says: a table of all K, a recommendation, and the picture."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dcomp.errors import InvalidParameter, MissingDependency
+from dcomp.evaluate.plotting import axes_or_new
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is known of one K. NaN where something could not be had."""
+
+    n_components: int
+    log_likelihood: float  # held-out, per token
+    standard_error: float  # of it, over documents
+    behind: float  # the best K's log_likelihood less this one's
+    behind_error: float  # the standard error of that difference; 0 for the best itself
+    evidence: float  # log p(w), between two fences
+    evidence_error: float
+    evidence_is_sound: bool  # whether it may be compared
+    coherence: float  # mean over components and chains
+    exclusivity: float
+    stability: float  # agreement of aligned components between chains, 1 for equal ones
+    converged: float  # share of chains whose stopping rule was met; NaN for samplers
+    evidence_lower: float = float("nan")  # log p(w) lies between these with probability 0.95
+    evidence_upper: float = float("nan")
+    evidence_spread: float = float("nan")  # nats that the second of all starts ended below the best
+
+    @property
+    def perplexity(self) -> float:
+        """exp(−log_likelihood)."""
+        return float(np.exp(-self.log_likelihood))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A recommendation for K, and what it rests on."""
+
+    candidates: tuple[Candidate, ...]  # by K
+    recommended: int
+    indistinct: tuple[int, ...]  # K that cannot be told from the best, the recommended first
+    measure: str  # of coherence
+    notes: tuple[str, ...]
+    decided_by: str = "held-out"  # or "evidence"
+    is_clear: bool = False  # whether no other K is anywhere near
+    pruned: tuple[int, ...] = ()  # components left at each step from above, where that was asked
+
+    @property
+    def best(self) -> Candidate:
+        """The K of the highest held-out score."""
+        return min(self.candidates, key=lambda candidate: candidate.behind)
+
+    @property
+    def table(self) -> Any:
+        """One row per K, a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependency(
+                "the table is a DataFrame and needs pandas, which is not installed: "
+                'pip install "dcomp[frames]" (`candidates` has the same numbers)'
+            ) from None
+        rows = [
+            asdict(candidate) | {"perplexity": candidate.perplexity}
+            for candidate in self.candidates
+        ]
+        return pd.DataFrame(rows).set_index("n_components")
+
+    @property
+    def summary(self) -> str:
+        """The recommendation in words, and how sure it is."""
+        from dcomp.evaluate.select_words import sentences
+
+        return " ".join([*sentences(self), *self.notes])
+
+    def plot(self, axes: Any = None) -> Any:
+        """Up to four panels over K: held-out score and evidence with error bars, coherence and
+        exclusivity, stability; what is not known of any K has none. `axes` may be your own, as
+        many as that or more; they are returned."""
+        K = [candidate.n_components for candidate in self.candidates]
+        panels = self._panels()
+        axes = _new_axes(len(panels)) if axes is None else np.ravel(axes)
+        if len(axes) < len(panels):
+            raise InvalidParameter(f"axes must be at least {len(panels)}; got {len(axes)}")
+        for spare in axes[len(panels) :]:
+            spare.set_axis_off()
+        for axis, (title, names, error) in zip(axes, panels, strict=False):
+            for name in names:
+                values = [getattr(candidate, name) for candidate in self.candidates]
+                bars = error and [getattr(candidate, error) for candidate in self.candidates]
+                axis.errorbar(K, values, yerr=bars, marker="o", capsize=3, label=name)
+            axis.axvline(self.recommended, color="grey", linestyle=":")
+            axis.set(title=title, xlabel="components", xticks=K)
+            if len(names) > 1:
+                axis.legend()
+        return axes
+
+    def _panels(self) -> list[tuple[str, tuple[str, ...], str | None]]:
+        """Title, what is drawn, and its error, of every panel that has something to show."""
+        panels: list[tuple[str, tuple[str, ...], str | None]] = [
+            ("held-out log-likelihood per token", ("log_likelihood",), "behind_error"),
+            ("log evidence", ("evidence",), "evidence_error"),
+            (f"coherence ({self.measure}), exclusivity", ("coherence", "exclusivity"), None),
+            ("stability across chains", ("stability",), None),
+        ]
+        return [
+            panel
+            for panel in panels
+            if any(np.isfinite(getattr(c, name)) for c in self.candidates for name in panel[1])
+        ]
+
+    def __str__(self) -> str:
+        # 78 columns: a terminal's lines of 80 are not folded.
+        head = f"{'K':>4}{'per token':>11}{'behind':>18}{'evidence':>20}"
+        lines = [head + f"{self.measure:>8}{'exclusive':>10}{'stable':>7}"]
+        for c in self.candidates:
+            shown = fences(c)
+            stable = "–" if np.isnan(c.stability) else f"{c.stability:.2f}"
+            lines.append(
+                f"{c.n_components:>4}{c.log_likelihood:>11.4f}"
+                f"{f'{c.behind:.4f} ± {c.behind_error:.4f}':>18}{shown:>20}"
+                f"{c.coherence:>8.3f}{c.exclusivity:>10.3f}{stable:>7}"
+            )
+        return "\n".join([*lines, "", self.summary])
+
+
+def fences(c: Candidate) -> str:
+    """The evidence with half of its interval."""
+    if np.isnan(c.evidence):
+        return "–"
+    sign = "" if c.evidence_is_sound else "? "
+    return f"{sign}{c.evidence:,.0f} ± {(c.evidence_upper - c.evidence_lower) / 2:.0f}"
+
+
+def _new_axes(n: int) -> Any:
+    """Axes for up to four panels: two rows for four, else one."""
+    axes_or_new_figure = axes_or_new()  # says what to install where matplotlib is missing
+    figure = axes_or_new_figure.figure
+    axes_or_new_figure.remove()
+    rows, columns = (2, 2) if n == 4 else (1, n)
+    figure.set_size_inches(5 * columns, 3.5 * rows)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure.set_layout_engine("constrained")
+    return axes
