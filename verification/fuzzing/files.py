@@ -228,13 +228,13 @@ def config(content: bytes) -> None:
         recipe.effective()
     found.write(path)
     again = Config.read(path)
-    hold(repr(again.recipe) == repr(found.recipe), "config: read again it says the same")
+    hold(_places(again.recipe) == _places(found.recipe), "config: read again it says the same")
     hold(_places(again.input) == _places(found.input), "config: the same of input")
 
 
 def _places(said: Any) -> str:
     """Paths by where they lead: they are written from the folder of the file."""
-    return repr({k: os.path.abspath(v) if isinstance(v, Path) else v for k, v in said.items()})
+    return repr({k: os.path.realpath(v) if isinstance(v, Path) else v for k, v in said.items()})
 
 
 def npz(data: bytes) -> bytes:

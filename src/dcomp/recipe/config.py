@@ -132,6 +132,8 @@ def _unknown(place: str, key: str, known: Mapping[str, Option]) -> str:
 
 def _checked_value(path: Path, place: str, value: Any, option: Option) -> Any:
     if option.kind in ("file", "words", "components") and isinstance(value, str):
+        if "\0" in value:
+            raise InvalidConfig(f"{path}: {place} must be the path of a file; got {value!r}")
         return path.parent / value
     if option.kind == "words" and isinstance(value, dict):
         return value
@@ -153,10 +155,15 @@ def _line(option: Option, value: Any, path: Path) -> str:
 
 
 def _relative(target: Path, folder: Path) -> str:
+    """From the folder, where that leads to the same file: `..` after a link may not."""
+    if target.is_relative_to(folder):
+        return target.relative_to(folder).as_posix()
+    whole = os.path.realpath(target)
     try:
-        return Path(os.path.relpath(target, folder)).as_posix()
+        way = os.path.relpath(target, folder)
     except ValueError:  # another drive
-        return target.resolve().as_posix()
+        return Path(whole).as_posix()
+    return Path(way if os.path.realpath(folder / way) == whole else whole).as_posix()
 
 
 def _toml(name: str, value: Any) -> str:

@@ -39,6 +39,17 @@ def test_paths_follow_the_file(tmp_path, monkeypatch):
     assert found.input["vocab"].resolve() == tmp_path / "v"
 
 
+def test_a_path_through_a_link_leads_to_the_same_file(tmp_path):
+    (tmp_path / "far" / "runs").mkdir(parents=True)
+    (tmp_path / "near").symlink_to(tmp_path / "far" / "runs")
+    for target in (tmp_path / "near" / ".." / "tree.json", tmp_path / "tree.json"):
+        for folder in (tmp_path, tmp_path / "near"):
+            Config({"tree": target}).write(folder / "run.toml")
+            found = Config.read(folder / "run.toml").recipe["tree"]
+            assert found.resolve() == target.resolve()
+    assert target.resolve() == tmp_path / "tree.json"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
