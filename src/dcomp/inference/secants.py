@@ -41,8 +41,12 @@ def with_pair(pairs: FloatingArray | None, points: Points) -> FloatingArray:
 def products(pairs: FloatingArray) -> FloatArray:
     """UᵀU and UᵀV of these rows, (2, q, q), summed in double."""
     q = pairs.shape[1] // 2
-    u, v = (half.astype(np.float64) for half in (pairs[:, :q], pairs[:, q:]))
-    return np.stack([np.einsum("ipk,iqk->pq", u, other) for other in (u, v)])
+    # Each difference in one piece: sums over it are then made of whole vectors, and by no library
+    # whose order of summing depends on its threads.
+    flat = pairs.swapaxes(0, 1).astype(np.float64, order="C").reshape(2 * q, -1)
+    dots = [np.einsum("r,r->", one, other) for one in flat[:q] for other in flat]
+    both = np.reshape(dots, (q, 2 * q))
+    return np.stack([both[:, :q], both[:, q:]])
 
 
 def weights(total: FloatArray) -> FloatArray | None:
