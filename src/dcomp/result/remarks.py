@@ -13,13 +13,15 @@ from dcomp.models.options import in_words
 if TYPE_CHECKING:
     from dcomp.result.fit import Fit
 
+UNIFORM = 0.1  # of the standard deviation that shares could have; documents that differ have more
+MOST_SHARES = 50_000_000  # scores that are looked at for this
 NEAR = 0.1  # nats per document between ends that may be one: each may have tol left to gain
 _LEARNED = 10  # sweeps of a sampler among which one has learned the priors
 
 
 def remarks(fit: Fit) -> tuple[str, ...]:
-    """Components without words, components that are the same, learned priors at a limit, and a best
-    end that no other chain has found.
+    """Components without words, components that are the same, documents that have the same shares
+    of them, learned priors at a limit, and a best end that no other chain has found.
 
     >>> import dcomp
     >>> from dcomp.models import DirichletMultinomial
@@ -32,13 +34,40 @@ def remarks(fit: Fit) -> tuple[str, ...]:
     said = []
     if empty.any():
         said.append(f"{_named(np.flatnonzero(empty), fit.component_labels)} all but empty")
-    said += [
-        f"{_named(group, fit.component_labels)} all but the same" for group in _groups(fit, ~empty)
-    ]
+    groups = _groups(fit, ~empty)
+    said += [f"{_named(group, fit.component_labels)} all but the same" for group in groups]
+    n_kinds = int((~empty).sum()) - sum(len(group) - 1 for group in groups)
+    if n_kinds > 1 and _is_uniform(fit):
+        said.append(_of_uniform(fit))
     held = _held(fit)
     if held:
         said.append(f"held at a limit: {', '.join(held)}")
     return (*said, *_lone_best(fit))
+
+
+def _is_uniform(fit: Fit) -> bool:
+    """Whether the documents hardly differ in their shares. Mean field with a learned α ends so
+    where they are short: its bound is highest where every word has one component and α is so large
+    that documents do not matter (docs/decisions/0062)."""
+    if fit.state.c.size > MOST_SHARES:
+        return False
+    scores = np.asarray(fit.scores, np.float64)
+    totals = scores.sum(axis=1)
+    if (totals > 0).sum() < 2:
+        return False
+    shares = scores[totals > 0] / totals[totals > 0, None]
+    mean = shares.mean(axis=0)
+    most = float((mean * (1 - mean)).sum())  # every document has one component
+    return float(shares.var(axis=0).sum()) < UNIFORM**2 * most
+
+
+def _of_uniform(fit: Fit) -> str:
+    said = "all documents have all but the same shares of the components"
+    if fit.algorithm.name == "mean-field":
+        said += (
+            ", as mean field has it of short ones: collapsed-gibbs tells them apart, if anything"
+        )
+    return said
 
 
 def _lone_best(fit: Fit) -> tuple[str, ...]:

@@ -20,9 +20,10 @@ WORDS = np.array([[8.0, 0, 8, 0, 8, 0], [0, 8, 0, 8, 0, 2], [1, 1, 1, 1, 1, 9], 
 
 
 def made(n, sizes):
-    """A fit with these loadings (up to γ) and words by component."""
+    """A fit with these loadings (up to γ) and words by component, one to a document."""
     K = n.shape[1]
-    c = np.tile(np.asarray(sizes, dtype=np.float64) / X.n_docs, (X.n_docs, 1))
+    own = np.eye(K)[np.arange(X.n_docs) % K]
+    c = own * (np.asarray(sizes, dtype=np.float64) / own.sum(axis=0))
     model = DirichletMultinomial.build(K, alpha=0.1, gamma=1e-3)
     return replace(FIT, state=FIT.state.changed(model=model, c=c, n=n))
 
@@ -63,6 +64,26 @@ def test_empty_components_are_no_twins():
     said = made(WORDS[:, :4], [100, 0, 50, 0]).remarks
     twins = "components 0 and 2 are all but the same"
     assert said == ("components 1 and 3 are all but empty", twins)
+
+
+def test_documents_with_the_same_shares_are_said():
+    """Of short documents mean field with a learned α makes no difference, and converges there."""
+    baskets = dcomp.datasets.baskets()
+    said = dcomp.DCA(6).fit(baskets.counts).fit_.remarks[-1]
+    assert said.startswith("all documents have all but the same shares of the components, as mean")
+    apart = dcomp.DCA(6, algorithm="collapsed-gibbs", max_iter=30).fit(baskets.counts).fit_
+    assert not any("documents" in line for line in apart.remarks)
+
+
+@pytest.mark.parametrize("empty", [0, 5])
+def test_shares_that_differ_a_little_are_enough(empty):
+    """From a tenth of the standard deviation that there could be."""
+    for deviation, is_said in ((0.04, True), (0.06, False)):  # of 0.5
+        share = 0.5 + deviation * np.where(np.arange(X.n_docs) % 2, 1, -1)
+        c = 1e6 * np.stack([share, 1 - share], axis=1)
+        c[:empty] = 0
+        fit = replace(FIT, state=FIT.state.changed(c=c))
+        assert any("all documents" in line for line in fit.remarks) == is_said
 
 
 def test_fits_that_have_too_many_components_say_so():
