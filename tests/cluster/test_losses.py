@@ -20,6 +20,10 @@ from dcomp.inference import Gibbs, MeanField
 from dcomp.models import DirichletMultinomial
 
 distributed = pytest.importorskip("distributed", reason='needs pip install "dcomp[dask]"')
+# Until ten runs in a row have gone well.
+pytestmark = pytest.mark.skipif(
+    "DCOMP_LOSSES" not in os.environ, reason="kills workers: set DCOMP_LOSSES=1 to try it"
+)
 
 MODEL = DirichletMultinomial.build(4, alpha=0.3, gamma=0.1)
 WAYS = {
