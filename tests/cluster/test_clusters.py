@@ -77,8 +77,21 @@ def test_what_is_no_client_is_refused(client):
         DaskExecutor("tcp://127.0.0.1:1")
     with pytest.raises(dcomp.InvalidParameter, match="copy_every must be a whole number of calls"):
         DaskExecutor(client, copy_every=0)
-    with pytest.raises(ClusterError, match="must answer, such as tcp://"):
-        DaskExecutor.connect("nonsense://1")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "nonsense://1", "tcp://host:99999", ""])
+def test_what_is_no_address_is_not_tried(address, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.delattr(distributed, "Client")
+    with pytest.raises(dcomp.InvalidParameter, match=rf"a host and a port, .* got '{address}'"):
+        DaskExecutor.connect(address)
+
+
+def test_a_scheme_that_dask_does_not_know_makes_no_client(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.delattr(distributed, "Client")
+    with pytest.raises(ClusterError, match="must answer within 10 seconds; 'nonsense://host:1'"):
+        DaskExecutor.connect("nonsense://host:1")
 
 
 def test_what_is_missing_is_named(monkeypatch):

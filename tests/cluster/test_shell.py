@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dcomp
-from dcomp.cli.main import app
+from dcomp.cli.main import app, main
 
 
 @pytest.fixture
@@ -31,6 +31,14 @@ def test_a_fit_on_a_cluster_is_the_fit_in_as_many_parts(client, corpus, tmp_path
     assert np.array_equal(there.Theta, here.Theta)
     assert there.state.firsts == here.state.firsts
     assert len(here.state.firsts) == 8
+
+
+def test_an_address_is_looked_at_before_the_corpus(tmp_path, capsys):
+    code = main(["fit", str(tmp_path / "nowhere.mtx"), "-k", "3", "--dask", "nonsense"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert code == 2
+    assert line.startswith("dcomp: error: the address of a Dask scheduler must have a host")
+    assert line.endswith("got 'nonsense'")
 
 
 def test_threads_and_a_cluster_are_not_both_asked_for(corpus):

@@ -53,6 +53,10 @@ class Where:
                 "--jobs is for threads of this machine, and workers of a cluster have their own: "
                 "leave out --jobs or --dask"
             )
+        if self.dask is not None:
+            from dcomp.executors.dask_cluster import checked_address
+
+            checked_address(self.dask)  # before the corpus is read
 
     def cut(self, counts: Counts, *, resumes: bool = False) -> Counts:
         """The counts in the parts that were asked for; a fit that is resumed knows its own.

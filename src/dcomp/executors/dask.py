@@ -19,13 +19,15 @@ from typing import Any, Self
 from dcomp.errors import ClusterError, InvalidParameter, warn
 from dcomp.executors import dask_worker
 from dcomp.executors.base import pairwise_sum
-from dcomp.executors.dask_cluster import Cluster, Lost, distributed
+from dcomp.executors.dask_cluster import Cluster, Lost, checked_address, distributed
 from dcomp.executors.dask_lineage import Call, Copies, Copy, Held, Origin
 from dcomp.executors.dask_worker import Kept, Told
 from dcomp.executors.local import available_cores
 
 MOST_LOSSES = 8  # of one call: after these something is wrong that trying again does not mend
 MOST_TOLD = 1 << 30  # bytes that the calls since a copy were told, before there is a new one
+LONGEST_CONNECT = 10.0  # seconds until a scheduler has answered
+LONGEST_END = 30.0  # seconds until a cluster of our own has ended
 SMALL = 1 << 16  # bytes that may go along with a task
 
 
@@ -70,34 +72,21 @@ class DaskExecutor:
     def connect(cls, address: str, **options: Any) -> Self:
         """To the scheduler at an address, or to a cluster of this machine's own, a process per
         core, for "local". It ends with the executor, which is a context manager."""
-        dask, own = distributed(), []
-        if address == "local":
-            cluster = dask.LocalCluster(
-                n_workers=available_cores(), threads_per_worker=1, dashboard_address="127.0.0.1:0"
-            )
-            own.append(cluster)
+        own = [_own_cluster()] if checked_address(address) == "local" else []
         try:
-            client = dask.Client(own[0] if own else address, set_as_default=False, timeout=10)
-        except (OSError, ValueError, TypeError) as error:
-            raise ClusterError(
-                f"the address of a Dask scheduler must answer, such as tcp://10.0.0.1:8786, or be "
-                f"'local'; {address!r} does not: {error}"
-            ) from None
-        try:
-            made = cls(client, **options)
+            own.insert(0, _client_of(own[0] if own else address, address))
+            made = cls(own[0], **options)
         except BaseException:
-            for one in (client, *own):
-                one.close()
+            _end(own)
             raise
-        made._own = [client, *own]
+        made._own = own
         return made
 
     def close(self) -> None:
         """Forget the parts and their copies, and end what `connect` has begun."""
         self._parts.clear()
         self._copies.close()
-        while self._own:
-            self._own.pop(0).close()
+        _end(self._own)
 
     def __enter__(self) -> Self:
         return self
@@ -234,7 +223,7 @@ class DaskSideBySide:
             try:
                 self._cluster.wait(futures, (), on_done)
             except BaseException:
-                self._cluster.give_up(futures, made.name)
+                self._cluster.give_up(made.steps, made.name)
                 raise
 
         persistent(self._cluster, attempt)
@@ -259,6 +248,34 @@ def persistent(cluster: Cluster, attempt: Callable[[], Any]) -> Any:
     )
 
 
+def _own_cluster() -> Any:
+    return distributed().LocalCluster(
+        n_workers=available_cores(), threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    )
+
+
+def _client_of(where: Any, address: str) -> Any:
+    """A client that was refused by Dask at once would be heard of again when it is collected; so
+    the scheme is asked for before there is one."""
+    dask = distributed()
+    try:
+        if where is address:
+            dask.comm.registry.get_backend(dask.comm.parse_address(address)[0])
+        return dask.Client(where, set_as_default=False, timeout=LONGEST_CONNECT)
+    except (OSError, ValueError, TypeError) as error:
+        raise ClusterError(
+            f"a Dask scheduler must answer within {LONGEST_CONNECT:g} seconds; {address!r} did "
+            f"not: {error}"
+        ) from None
+
+
+def _end(own: list[Any]) -> None:
+    """Close a client and its cluster, which are there no longer if that takes too long."""
+    while own:
+        with suppress(TimeoutError):
+            own.pop(0).close(timeout=LONGEST_END)
+
+
 def say(told: Told) -> None:
     """What tasks had to warn of, once."""
     for text, kind in dict.fromkeys((str(warning), type(warning)) for warning in told.warnings):
@@ -281,6 +298,7 @@ class _Making:
         self._sent: dict[int, Any] = {}
         self._told: dict[tuple[int, str | None], Any] = {}
         self._others: list[Any] = []  # held on to until all is done
+        self.steps: list[Any] = []  # so are these, or given up when something is lost
 
     def part(self, part: Any, address: str | None) -> Any:
         """A part on its worker; a small thing that is no documents goes along with the task."""
@@ -301,9 +319,9 @@ class _Making:
         if len(call.shared) <= SMALL:
             return call.shared
         if (call.number, address) not in self._told:
-            if call.number not in self._sent:
-                (self._sent[call.number],) = self.cluster.send([call.shared])
-            sent = self._sent[call.number]
+            sent = self._sent.get(call.number)
+            if sent is None:
+                sent = self._sent[call.number] = self._bytes(call.shared, address)
             if address is not None:
                 sent = self.cluster.submit("told", dask_worker.opened, sent, address=address)
             self._told[call.number, address] = sent
@@ -323,10 +341,10 @@ class _Making:
         how = (self.told(call, address), after.n_threads, self.name)
         submit = self.cluster.submit
         left = submit("step", dask_worker.step, call.task, *given, *how, address=address)
-        self._others.append(left)
         if address is not None:
             self.used.add(address)
         local = submit("local", dask_worker.local_of, left, address=address)
+        self.steps += (left, local)
         return local, submit("told", dask_worker.told_of, left, address=address)
 
     def state(self, origin: Origin, address: str | None) -> Any:
@@ -337,6 +355,8 @@ class _Making:
             held = path[number].name()
             if held and held.address in (None, *self.there) and _is_there(held.future):
                 future, first = held.future, number + 1
+                if held.address is not None:
+                    self.used.add(held.address)  # which need not be where it goes
                 break
         if future is None:
             value = path[0].value
@@ -359,12 +379,16 @@ class _Making:
         return self._opened(dask_worker.packed(value), address)
 
     def _opened(self, content: bytes, address: str | None) -> Any:
+        sent = self._bytes(content, address)
+        return self.cluster.submit("open", dask_worker.opened, sent, address=address)
+
+    def _bytes(self, content: bytes, address: str | None) -> Any:
         where = address or self.cluster.slots[0]
-        (sent,) = self.cluster.send([content], where)
+        sent = self.cluster.send(content, where)
         self._others.append(sent)
         if address is not None:
             self.used.add(address)
-        return self.cluster.submit("open", dask_worker.opened, sent, address=address)
+        return sent
 
 
 class _Attempt:
@@ -379,7 +403,6 @@ class _Attempt:
         """What stays, by name, and the sum of what is told."""
         cluster, there = self._cluster, self._made.there
         shares = Counter(self._places)
-        futures: list[Any] = []
         done = 0
 
         def on_done(future: Any) -> None:
@@ -395,13 +418,12 @@ class _Attempt:
                 local, message = self._made.step(after, address)
                 left.append(Held(after, local, address))
                 told.append(_Sum(cluster, message))
-                futures += (local, message)
             total = pairwise_sum(told)
             told.clear()
             cluster.wait([*(one.future for one in left), total.future], self._made.used, on_done)
             return left, cluster.bring([total.future])[0]
         except BaseException:
-            cluster.give_up(futures, self._made.name)
+            cluster.give_up(self._made.steps, self._made.name)
             raise
 
 

@@ -1,18 +1,30 @@
-"""The Dask cluster as an executor needs it: who is there, who waits for what, what was lost."""
+"""The Dask cluster as an executor needs it: who is there, who waits for what, what was lost.
+
+Nothing here waits for ever. Dask's own client does: where the worker that has a result dies while
+the result is brought, `Client.gather` waits until it is made again, and what is pinned to a worker
+that has gone never is. So whatever the client is asked runs in its own loop, while we look whether
+those that it depends on are there.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from concurrent import futures as threads
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from dcomp.errors import ClusterError, MissingDependency, warn
+from dcomp.errors import ClusterError, InvalidParameter, MissingDependency, warn
 from dcomp.executors import dask_worker
 
 LOOK_EVERY = 1.0  # seconds between two looks at who is alive
+LONGEST_ANSWER = 30.0  # seconds: a scheduler that takes longer for a question is not there
+LONGEST_STOP = 5.0  # seconds to wait until workers have heard that a call is given up
+LONGEST_TRANSFER = 3600.0  # seconds in which anything is sent or brought, of whatever size
 MUST_AGREE = ("dcomp", "code of dcomp", "Python", "NumPy")
 
 
@@ -32,6 +44,28 @@ def distributed() -> Any:
         raise MissingDependency(
             'work on a Dask cluster needs dask and distributed: pip install "dcomp[dask]"'
         ) from None
+
+
+# A scheme, a host and a port, of which Dask needs no scheme; inproc:// has no port.
+_ADDRESS = re.compile(
+    r"([a-z]\w*://)?(\[[^\s\[\]]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})(/\S*)?|inproc://\S+"
+)
+
+
+def checked_address(text: str) -> str:
+    """Where a scheduler could be, or "local". A name without a port is refused before Dask tries
+    it, which takes long.
+
+    >>> [checked_address(a) for a in ("tcp://10.0.0.1:8786", "host:8786", "[::1]:8786", "local")]
+    ['tcp://10.0.0.1:8786', 'host:8786', '[::1]:8786', 'local']
+    """
+    form = _ADDRESS.fullmatch(text)
+    if text != "local" and not (form and int(form["port"] or 0) < 1 << 16):
+        raise InvalidParameter(
+            "the address of a Dask scheduler must have a host and a port, such as "
+            f"tcp://10.0.0.1:8786, or be 'local'; got {text!r}"
+        )
+    return text
 
 
 class Cluster:
@@ -54,7 +88,7 @@ class Cluster:
             if time.monotonic() > until:
                 raise ClusterError(
                     f"a Dask cluster must have a worker; for {self.patience:g} seconds there was "
-                    f"none at {self._address()}"
+                    f"none at {self._address()}. Go on from the last checkpoint when there is"
                 )
             time.sleep(0.1)
         self._check(sorted(set(there) - self._checked))
@@ -84,8 +118,8 @@ class Cluster:
         if self.client.status != "running":
             return {}
         try:
-            return dict(self.client.nthreads())
-        except Exception:  # the connection goes while we ask
+            return dict(self._answer(self.client.nthreads))
+        except Lost:  # the connection goes while we ask
             return {}
 
     def _address(self) -> str:
@@ -96,9 +130,10 @@ class Cluster:
         """The same code and versions as here."""
         if not addresses:
             return
+        how = {"workers": addresses, "on_error": "return"}
         try:
-            found = self.client.run(dask_worker.about, workers=addresses, on_error="return")
-        except Exception:  # one has gone meanwhile: it is looked at when it is seen again
+            found = self._answer(lambda: self.client.run(dask_worker.about, **how))
+        except Lost:  # one has gone meanwhile: it is looked at when it is seen again
             return
         here = dask_worker.about()
         for address, there in found.items():
@@ -127,14 +162,58 @@ class Cluster:
                 )
             self._checked.add(address)
 
-    def send(self, contents: Sequence[bytes], address: str | None = None) -> list[Any]:
-        """Bytes to one worker, or to all: futures of them, opened by `opened` on a worker."""
-        how: Any = {"broadcast": True} if address is None else {"workers": [address]}
+    def _begun(self, ask: Callable[[], Any]) -> threads.Future[Any]:
+        """What the client is asked in its own loop, where its methods give coroutines."""
+
+        async def asked() -> Any:
+            return await ask()
+
+        return asyncio.run_coroutine_threadsafe(asked(), self.client.loop.asyncio_loop)
+
+    def _answer(self, ask: Callable[[], Any], seconds: float = LONGEST_ANSWER) -> Any:
+        """What the client says to a short question; Lost where it says nothing for so long."""
+        begun = self._begun(ask)
         try:
-            futures: list[Any] = self.client.scatter(list(contents), hash=False, **how)
+            return begun.result(seconds)
         except Exception as error:
-            raise Lost(f"sending failed: {error!r}") from error
-        return futures
+            raise Lost(f"a question was not answered: {error!r}") from error
+        finally:
+            begun.cancel()
+
+    def _moved(
+        self, ask: Callable[[], Any], needed: Iterable[str], brought: Sequence[Any] = ()
+    ) -> Any:
+        """What comes of sending or bringing, which takes as long as it takes, while the workers
+        that it needs are there and what is brought has not been lost."""
+        begun, until, needs = self._begun(ask), time.monotonic() + LONGEST_TRANSFER, set(needed)
+        try:
+            while not threads.wait([begun], LOOK_EVERY).done:
+                for future in brought:
+                    if future.status != "finished":
+                        raise Lost(f"{future.key} was {future.status} while it was brought")
+                self._look(needs)
+                if time.monotonic() > until:
+                    raise Lost(f"moving takes longer than {LONGEST_TRANSFER:g} seconds")
+            return begun.result()
+        except (Lost, ClusterError):
+            raise
+        except Exception as error:
+            raise Lost(f"moving failed: {error!r}") from error
+        finally:
+            begun.cancel()
+
+    def _look(self, needs: set[str]) -> None:
+        """Whether all that are needed are there; waits for the first where nobody is."""
+        gone = needs - set(self._alive() or self.workers())
+        if gone:
+            raise Lost(f"the worker at {min(gone)} has gone")
+
+    def send(self, content: bytes, address: str) -> Any:
+        """Bytes to one worker, from which others fetch them: a future of them, opened by `opened`
+        on a worker. Dask's broadcast would wait for a worker that dies meanwhile."""
+        how: Any = {"workers": [address], "hash": False}
+        (future,) = self._moved(lambda: self.client.scatter([content], **how), [address])
+        return future
 
     def submit(self, name: str, function: Any, *given: Any, address: str | None = None) -> Any:
         """A future of what the function gives, on this worker alone where one is named."""
@@ -171,9 +250,7 @@ class Cluster:
             if pending:
                 time.sleep(pause)
             if pending and time.monotonic() > look:
-                gone = needs - set(self._alive() or self.workers())
-                if gone:
-                    raise Lost(f"the worker at {min(gone)} has gone")
+                self._look(needs)
                 look = time.monotonic() + LOOK_EVERY
 
     def _raise(self, future: Any, status: str) -> None:
@@ -193,16 +270,20 @@ class Cluster:
 
     def bring(self, futures: Sequence[Any], needed: Iterable[str] = ()) -> list[Any]:
         """What futures stand for, here."""
-        self.wait(futures, needed)
-        try:
-            found = self.client.gather(list(futures))
-        except Exception as error:
-            raise Lost(repr(error)) from error
+        wanted, needs = list(futures), set(needed)
+        self.wait(wanted, needs)
+        found = self._moved(lambda: self.client.gather(wanted), needs, wanted)
         return [kept.value for kept in found]
 
     def give_up(self, futures: Sequence[Any], call: str) -> None:
         """Cancel what waits, and stop what is under way on the workers."""
-        with suppress(Exception):
-            self.client.cancel(list(futures), force=True)
-        with suppress(Exception):
-            self.client.run(dask_worker.stop_call, call, wait=False, on_error="ignore")
+        if self.client.status != "running":  # nobody hears it, and all is lost by itself
+            return
+        waiting = [future for future in futures if future.status == "pending"]
+        with suppress(Lost):
+            self._answer(lambda: self.client.cancel(waiting, force=True), LONGEST_STOP)
+        with suppress(Lost):
+            self._answer(
+                lambda: self.client.run(dask_worker.stop_call, call, on_error="ignore"),
+                LONGEST_STOP,
+            )
