@@ -166,6 +166,8 @@ def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, Calls 
     options: dict[str, Any] = {k: v for k, v in source.said.items() if k != "limit"}
     if source.limits is not None:
         options["limits"] = source.limits
+    if fitted.reading is not None:
+        options["like"] = fitted
     if field == "mutations":
         return read_types(source.path, **options).aligned_to(fitted.features)[0], None
     options["outcome"] = OUTCOME in (fitted.doc_ids or ())
