@@ -22,7 +22,7 @@ Known = Annotated[
         metavar="COMPONENTS",
         readable=False,
         help="Their loadings: a table with a row for each and its name in front (CSV, TSV, "
-        "parquet), a fit (.dcomp), or ADMIXTURE's .P.",
+        "parquet), a catalogue of signatures, a fit (.dcomp), or ADMIXTURE's .P.",
     ),
 ]
 Output = Annotated[

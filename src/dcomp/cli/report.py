@@ -156,8 +156,8 @@ def _say(output: Path, as_json: bool, quiet: bool) -> None:
 def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, Calls | None]:
     """The documents as the commands of their field read them, in the fit's features."""
     from dcomp.io.calls import OUTCOME
+    from dcomp.io.mutation_types import read_types
     from dcomp.report.speech import Speech
-    from dcomp.use.catalogue import read_types
     from dcomp.use.rollcall import read_votes_with_calls
 
     field = Speech.of(fitted, None).field
@@ -166,6 +166,8 @@ def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, Calls 
     options: dict[str, Any] = {k: v for k, v in source.said.items() if k != "limit"}
     if source.limits is not None:
         options["limits"] = source.limits
+    if fitted.reading is not None:
+        options["like"] = fitted
     if field == "mutations":
         return read_types(source.path, **options).aligned_to(fitted.features)[0], None
     options["outcome"] = OUTCOME in (fitted.doc_ids or ())
@@ -174,8 +176,8 @@ def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, Calls 
 
 
 def _published(fitted: Fit, counts: Counts | None, reference: Path, source: Source) -> Any:
-    from dcomp.use import Signatures
-    from dcomp.use.catalogue import Catalogue, is_type
+    from dcomp.data.mutations import is_type
+    from dcomp.use import Catalogue, Signatures
 
     if counts is None or not all(map(is_type, fitted.features.names or ("",))):
         raise InvalidParameter("--reference is for fits of mutation types, with INPUT")

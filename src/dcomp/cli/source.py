@@ -68,8 +68,7 @@ class Source:
         options = text_options(self.said)
         if like is not None:  # which has the calls that were contested when it was made
             options.pop("contested", None)
-        known = like if like is not None and like.text is not None else None
-        name = self.format(known)
+        name = self.format(like)
         is_text, in_blocks = bool(name.words), self.said.get("blocks") is not None
         often = {key: options.pop(key) for key in _HOW_OFTEN if key in options}
         if is_text and not in_blocks:
@@ -82,7 +81,7 @@ class Source:
                 self.path,
                 format=self.said.get("format"),
                 limits=self.limits,
-                like=known if is_text else None,
+                like=like if _is_known(like, is_text) else None,
                 progress=show,
                 **options,
             )
@@ -98,7 +97,7 @@ class Source:
         from dcomp.io.read import format_of
 
         self.refuse_a_fit()
-        known = like if like is not None and like.text is not None else None
+        known = like if _is_known(like, True) or _is_known(like, False) else None
         return format_of(self.path, self.said.get("format"), known, text_options(self.said))
 
     def with_label(self, name: str, like: Fit) -> Source:
@@ -124,6 +123,11 @@ class Source:
         path = Path(self.said["blocks"])
         lines = text_lines(path, budget=Budget(path, self.limits))
         return counts.with_blocks([line.strip() for _, line in lines])
+
+
+def _is_known(like: Fit | None, is_text: bool) -> bool:
+    """Whether a fit remembers how its texts were read, or its table."""
+    return like is not None and (like.text if is_text else like.reading) is not None
 
 
 def text_options(said: Mapping[str, Any]) -> dict[str, Any]:

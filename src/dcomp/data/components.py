@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dcomp.data.features import FeatureSpace
 from dcomp.data.frames import is_frame, wide
 from dcomp.data.languages import stemmer
+from dcomp.data.mutations import type_name
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import DataWarning, InvalidCounts, InvalidParameter, warn
 
@@ -138,8 +139,13 @@ class Components:
                     f"{self.loadings.shape[1]}"
                 )
             return np.arange(space.n_features)
-        place = {name: j for j, name in enumerate(self.features)}
-        for names in (space.names, space.labels or ()):
+        types = tuple(map(type_name, self.features))  # which files write in several ways
+        for own, names in (
+            (self.features, space.names),
+            (self.features, space.labels or ()),
+            (types, tuple(map(type_name, space.names))),
+        ):
+            place = {name: j for j, name in enumerate(own)}
             columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
             found = columns[columns >= 0]
             if len(found) and len(set(found.tolist())) == len(found):

@@ -27,6 +27,7 @@ from dcomp.data.canonical import (
 )
 from dcomp.data.features import FeatureSpace, frozen_array
 from dcomp.data.mapped import Mapped
+from dcomp.data.reading import Reading
 from dcomp.data.sequences import Sequences
 from dcomp.data.text_options import TextOptions, Vocabulary, check_max_docs
 from dcomp.errors import InvalidCounts, InvalidParameter
@@ -78,6 +79,7 @@ class Counts:
     vocabulary: Vocabulary | None = None  # which words were kept then, and why others were not
     empty_is_missing: bool = False  # whether a block without counts was not observed
     mapped: Mapped | None = None  # the file that the arrays lie in, where they do
+    reading: Reading | None = None  # how its table was read, where that had to be said
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen_array(self.indptr, np.int64))
@@ -726,7 +728,7 @@ found -1 at document 'd17', feature 'the'
         parts = (self.indptr, self.indices, self.data)
         about = (self.doc_ids, self.sequences, self.firsts, self.attributes)
         words = (self.text, self.vocabulary, self.empty_is_missing)
-        return Counts, (*parts, self.features, *about, *words)
+        return Counts, (*parts, self.features, *about, *words, None, self.reading)
 
     @property
     def in_words(self) -> str:

@@ -39,6 +39,8 @@ from dcomp.result.of_estimator import as_fit
 
 LIGHT = 50  # words per cell of the table, from which single tokens are too many to draw
 SHOWN = 12  # rows of a table on the screen
+NOT_QUOTABLE = "?"  # behind an interval that chains do not agree on
+LEGEND = f"{NOT_QUOTABLE}: chains do not agree (R-hat above {SETTLED}); do not quote it"
 _AT_ONCE = 1 << 22  # numbers of a block in memory
 _FRESH = 20  # sweeps of a new document for each draw of Θ, from its mode
 
@@ -70,9 +72,20 @@ class Intervals:
     groups: Intervals | None = None
 
     @property
+    def quotable(self) -> npt.NDArray[np.bool_]:
+        """Whether the chains agree on an interval (R-hat at most 1.05): others are not to be
+        quoted."""
+        return np.asarray(self.rhat <= SETTLED)
+
+    @property
     def settled(self) -> float:
-        """The share of intervals on which the chains agree (R-hat at most 1.05)."""
-        return float((self.rhat <= SETTLED).mean())
+        """The share of intervals on which the chains agree."""
+        return float(self.quotable.mean())
+
+    def ends(self, i: int, k: int) -> str:
+        """An interval for people, with a mark where it is not to be quoted."""
+        mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"
+        return f"({self.low[i, k]:.2f} to {self.high[i, k]:.2f}){mark}"
 
     def row(self, name: str | int) -> int:
         """The place of a document or group, by its name or number."""
@@ -94,7 +107,7 @@ class Intervals:
         index = pandas.MultiIndex.from_product(
             [self.names, range(self.mean.shape[1])], names=[self.kind, "component"]
         )
-        names = ("mean", "sd", "low", "high", "rhat")
+        names = ("mean", "sd", "low", "high", "rhat", "quotable")
         return pandas.DataFrame({name: getattr(self, name).ravel() for name in names}, index=index)
 
     def __str__(self) -> str:
@@ -114,7 +127,10 @@ class Intervals:
             values = (x[i, k] for x in (self.mean, self.sd, self.low, self.high))
             row = f"{padded(named[i], width)} {k:>9}"
             row += "".join(f" {value:>9.3g}" for value in values)
-            lines.append(f"{row} {self.rhat[i, k]:>9.3f}")
+            mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"
+            lines.append(f"{row} {self.rhat[i, k]:>9.3f}{mark}")
+        if not all(self.quotable[place] for place in shown):
+            lines.append(LEGEND)
         if self.mean.size > SHOWN:
             lines.append(
                 f"and so on for {len(self.names):,} {self.kind}s and {K} components: `to_frame()`"

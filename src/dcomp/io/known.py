@@ -1,4 +1,5 @@
-"""Components from files: a table with a row for each, or ADMIXTURE's allele frequencies."""
+"""Components from files: a table with a row for each, published signatures, or ADMIXTURE's allele
+frequencies."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ from dcomp.errors import InvalidFile
 from dcomp.io.ancestry import read_ancestry
 from dcomp.io.files import StrPath
 from dcomp.io.limits import Limits
+from dcomp.io.mutation_types import read_types
 
 
 def read_components(path: StrPath, *, limits: Limits | None = None) -> Components:
     """Components × features from a wide table (CSV, TSV, parquet), its first column the names of
-    components; or from a .P file, a line of frequencies per SNP, whose loadings are those of its
-    two alleles one after the other.
+    components; from a catalogue of signatures, a line per mutation type, which one column or two
+    name; or from a .P file, a line of frequencies per SNP, whose loadings are those of its two
+    alleles one after the other.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -34,10 +37,10 @@ def read_components(path: StrPath, *, limits: Limits | None = None) -> Component
         return Components(both.reshape(len(frequency), -1), of_snps=True)
     if path.suffix == ".dcomp":
         raise InvalidFile(f"{path}: a fit is opened by dcomp.load, and what it gives taken instead")
-    from dcomp.io.read import read
-
     if path.suffix == ".parquet":
+        from dcomp.io.read import read
+
         table = read(path, fractional=True, limits=limits)
     else:
-        table = read(path, format="table", layout="wide", fractional=True, limits=limits)
+        table = read_types(path, format="table", fractional=True, limits=limits)
     return Components(table.to_scipy().toarray(), table.doc_ids, table.features.names)

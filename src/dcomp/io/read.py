@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from dcomp.data.counts import Counts, options_of
+from dcomp.data.reading import Reading
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.io.anndata import read_h5ad
@@ -29,7 +30,7 @@ from dcomp.io.structure import read_structure
 from dcomp.io.table import read_table
 from dcomp.io.tenx import is_10x, read_10x
 from dcomp.io.text import read_text
-from dcomp.io.text_table import has_columns, read_text_table
+from dcomp.io.text_table import has_columns, header_of, read_text_table
 from dcomp.io.vcf import read_vcf
 from dcomp.io.votes import read_votes
 from dcomp.io.voteview import BEGINS, read_voteview
@@ -132,8 +133,9 @@ def read(
     options of `dcomp.TextOptions`: which fields, what a word is, which words are kept. Files with
     fields take `where`: {"split": "train"} reads the documents that have it. With `like`, a fit or
     counts of text, words are found as they were for it; its labels are read where they are there.
-    `progress` is told how many bytes of the
-    file are read, and how many there are.
+    With `like` of a table whose format or columns had to be said (`Fit.reading`) they need not be
+    said again; what is said wins. `progress` is told how many bytes of the file are read, and how
+    many there are.
 
     A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
     less (docs/guides/files.md). What is wrong with a file is an InvalidFile, an OSError where it
@@ -149,6 +151,7 @@ def read(
         raise InvalidParameter(f"limits must be dcomp.Limits(…); found {limits!r}")
     if str(path) == STDIN:
         with kept_stdin(has_columns="text" in options) as kept:
+            format = format or _said_before(like)
             how = {"format": format, "limits": limits, "like": like, "progress": progress}
             return read(kept, **how, **options)
     path = Path(path)
@@ -156,6 +159,7 @@ def read(
         raise FileNotFoundError(f"no such file: {printable(path)}")
     name = _chosen(path, format, like, options)
     chosen = FORMATS[name]
+    options = {**_remembered(path, name, like), **options}
     for option in options:
         if option not in chosen.options:
             if name == "table" and option in _ALL:
@@ -168,22 +172,59 @@ def read(
             )
     try:
         with metered(path, progress):
-            return chosen.read(path, limits=limits, **_made(chosen, like, options))
+            counts = chosen.read(path, limits=limits, **_made(chosen, like, options))
     except InvalidCounts as error:
         raise InvalidFile(f"{path}: {error}") from error
     except MemoryError:
         raise InvalidFile(f"{path}: reading it takes more memory than there is") from None
+    if chosen.words:
+        return counts
+    reading = Reading.of(name, _guess(path), options)  # for others of its kind
+    return counts if reading is None else replace(counts, reading=reading)
 
 
 def _chosen(path: Path, format: str | None, like: Any, options: Mapping[str, Any]) -> str:
     """The format: a table is one of texts where a column of text is named, or is there as it was
     in what this is to be like."""
-    name = format or guess_format(path)
-    if name != "table" or format is not None:
+    if format is not None:
+        return format
+    reading = _reading_of(like)
+    if reading is not None and reading.format != reading.instead_of == _guess(path):
+        return reading.format
+    name = guess_format(path)
+    if name != "table":
         return name
-    known = None if like is None else options_of(like).text
+    known = None if like is None or reading is not None else options_of(like).text
     is_text = "text" in options or (known is not None and has_columns(path, known))
     return "text-table" if is_text else name
+
+
+def _reading_of(like: Any) -> Reading | None:
+    found = getattr(like, "reading", None)
+    return found if isinstance(found, Reading) and found.format in FORMATS else None
+
+
+def _said_before(like: Any) -> str | None:
+    """The format of what this is to be like, where it had to be said."""
+    reading = _reading_of(like)
+    return None if reading is None or reading.format == reading.instead_of else reading.format
+
+
+def _guess(path: Path) -> str | None:
+    try:
+        return guess_format(path)
+    except InvalidFile:
+        return None
+
+
+def _remembered(path: Path, name: str, like: Any) -> dict[str, Any]:
+    """What was said of the columns of a table that this is to be like, in the same format."""
+    reading = _reading_of(like)
+    if reading is None or reading.format != name:
+        return {}
+    if not path.is_file() or name not in ("categories", "votes"):  # whose columns have names
+        return reading.options
+    return reading.options_for(header_of(path, reading.delimiter))
 
 
 def format_of(
@@ -199,7 +240,7 @@ def format_of(
     if format is not None:
         return FORMATS[format]
     if str(path) == STDIN or not Path(path).exists():  # which reading then says
-        return FORMATS["text"]
+        return FORMATS[_said_before(like) or "text"]
     return FORMATS[_chosen(Path(path), None, like, options or {})]
 
 
@@ -213,7 +254,7 @@ def _made(chosen: Format, like: Any, options: Mapping[str, Any]) -> dict[str, An
         # Labels of the documents that were fitted: new ones need not have them.
         if like is not None and "labels" in chosen.words and "labels" not in words:
             own["free_labels"] = True
-    elif like is not None:
+    elif like is not None and _reading_of(like) is None:
         options_of(like)
     return own
 

@@ -84,13 +84,17 @@ def check_columns(
 
 def has_columns(path: Path, names: Sequence[str]) -> bool:
     """Whether the first line of a table has columns of these names."""
+    return set(names) <= set(header_of(path))
+
+
+def header_of(path: Path, delimiter: str | None = None) -> list[str]:
+    """The columns that the first line of a table names; none where it is no such line."""
     with opened(path) as stream:
         line = stream.readline(1 << 20).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
-        header = next(csv.reader([line], delimiter=delimiter_of(path, None)), [])
+        return next(csv.reader([line], delimiter=delimiter_of(path, delimiter)), [])
     except csv.Error:
-        return False
-    return set(names) <= set(header)
+        return []
 
 
 @contextlib.contextmanager

@@ -405,7 +405,8 @@ ALLOWED = Option(
 FIXED = Option(
     "fixed",
     "components",
-    "Components whose loadings are given, a row each; the rest of -k is found.",
+    "Components whose loadings are given, a row each, or a catalogue of signatures, a line per "
+    "mutation type; the rest of -k is found.",
     metavar="FILE",
     panel="Known beforehand",
 )

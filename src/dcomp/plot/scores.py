@@ -223,7 +223,7 @@ def score_intervals(
     axes = open_frame(axes_or_new(ax, size=(5.5, 1 + 0.2 * len(rows))))
     y = np.arange(len(rows))
     low, mean, high = (np.asarray(v)[rows, k] for v in (found.low, found.mean, found.high))
-    settled = np.asarray(found.rhat)[rows, k] <= 1.05
+    settled = np.asarray(found.quotable)[rows, k]
     for at, own in ((settled, colour(0)), (~settled, "0.65")):
         ends = np.maximum([mean[at] - low[at], high[at] - mean[at]], 0.0)
         axes.errorbar(mean[at], y[at], xerr=ends, fmt="o", ms=4, capsize=2, color=own)

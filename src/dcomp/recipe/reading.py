@@ -94,7 +94,7 @@ READING = (
         "word",
         "docword, ldac, matrix-market, npz, table, text-table, parquet, text, jsonl, voteview, "
         "plink, vcf, structure, 10x, h5ad, dcounts, votes or categories. Told from the name and "
-        "the first lines unless given; the last two must be given.",
+        "the first lines unless given; the last two must be given once, and a fit remembers them.",
         metavar="NAME",
         panel=_INPUT,
     ),

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dcomp.data.mutations import type_name
 from dcomp.io.calls import OUTCOME, Calls
 from dcomp.models.arrays import FloatArray
 from dcomp.report.groups import are_names
 from dcomp.report.material import Material
 from dcomp.report.packing import name_on_page, packed_shares
 from dcomp.use import Admixture, RollCall, Signatures
-from dcomp.use.catalogue import type_name
 from dcomp.use.rollcall import blocs_of, positions_of
 
 VOTERS = 1_500  # in the grid

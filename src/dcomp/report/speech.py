@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcomp.data import Counts
+from dcomp.data.mutations import is_type
 from dcomp.result import Fit
-from dcomp.use.catalogue import is_type
 from dcomp.use.rollcall import are_votes
 
 _LOOKED_AT = 50  # documents, to tell genotypes from answers

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dcomp import validation
 from dcomp.data import Attributes, Counts, FeatureSpace, TextOptions, as_counts
+from dcomp.data.reading import Reading
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import Algorithm, Draw, State, draw_given_counts
@@ -135,6 +136,12 @@ class Fit:
         """How the words of the fitted texts were found, so that new ones can be read alike:
         `dcomp.read(path, like=fit)`; None where the counts were not of text."""
         return self.provenance.text
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the fitted table was read, where that had to be said (votes, answers, columns of a
+        table), so that new ones can be read alike: `dcomp.read(path, like=fit)`."""
+        return self.provenance.reading
 
     @property
     def is_approximate(self) -> bool:

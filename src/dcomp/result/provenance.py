@@ -13,6 +13,7 @@ import scipy
 
 from dcomp import _core
 from dcomp.data import Counts, TextOptions
+from dcomp.data.reading import Reading
 from dcomp.errors import InvalidCounts
 from dcomp.version import package_version
 
@@ -34,6 +35,7 @@ class Provenance:
     n_empty_docs: int
     fractional: bool = False  # whether counts were such that need not be whole
     text: TextOptions | None = None  # how words were found, where counts were of text
+    reading: Reading | None = None  # how a table was read, where that had to be said
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Provenance:
@@ -52,21 +54,22 @@ class Provenance:
             int((counts.doc_totals == 0).sum()),
             counts.is_fractional,
             counts.text,
+            counts.reading,
         )
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Provenance:
         """From what `as_record` made, and a file kept."""
-        text = record.get("text")
-        made = None if text is None else TextOptions.from_record(text)
-        return cls(**{**record, "text": made})
+        made = dict(record)
+        for name, kind in (("text", TextOptions), ("reading", Reading)):
+            if record.get(name) is not None:
+                made[name] = kind.from_record(record[name])
+        return cls(**made)
 
     def as_record(self) -> dict[str, Any]:
         """Plain numbers, text and lists; what says nothing is left out."""
         record = asdict(self)
-        if self.text is None:
-            del record["text"]
-        return record
+        return {name: value for name, value in record.items() if value is not None}
 
     def require_same(self, other: Provenance, what: str) -> None:
         """An error unless the other is of the same counts; `what` needs that."""

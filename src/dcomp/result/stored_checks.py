@@ -4,6 +4,7 @@ that are as many as the documents have, a history that leads to the state."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,12 @@ def _check_history(trace: Trace) -> None:
 
 def _check_provenance(provenance: Provenance, state: State, features: FeatureSpace) -> None:
     tokens: Any = provenance.n_tokens
-    if not provenance.fractional or type(tokens) is int:
+    if provenance.fractional and type(tokens) is not int:
+        if type(tokens) is not float or not np.isfinite(tokens):
+            raise ValueError(f"n_tokens of the provenance must be a number; found {tokens!r}")
+        check_fields(replace(provenance, n_tokens=0), "the provenance")
+    else:
         check_fields(provenance, "the provenance")
-    elif type(tokens) is not float or not np.isfinite(tokens):
-        raise ValueError(f"n_tokens of the provenance must be a number; found {tokens!r}")
     found = (provenance.n_docs, provenance.n_features)
     if found != (len(state.c), features.n_features):
         raise ValueError(

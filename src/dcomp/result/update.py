@@ -212,4 +212,5 @@ def stacked(first: Counts, second: Counts) -> Counts:
         ids,
         text=first.text,
         empty_is_missing=first.empty_is_missing,
+        reading=first.reading,
     )

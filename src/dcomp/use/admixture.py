@@ -24,7 +24,7 @@ from dcomp.data import Counts
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
-from dcomp.evaluate.intervals import Intervals, intervals
+from dcomp.evaluate.intervals import LEGEND, Intervals, intervals
 from dcomp.inference.run import uninterrupted
 from dcomp.io.loci import POPULATION
 from dcomp.models.arrays import FloatArray, read_only
@@ -151,8 +151,7 @@ class Admixture:
         k = int(np.argmax(Q[i]))
         tail = f"#{k} {Q[i, k]:.2f}"
         if self.intervals is not None:
-            found = self.intervals
-            tail += f" ({found.low[i, k]:.2f} to {found.high[i, k]:.2f})"
+            tail += f" {self.intervals.ends(i, k)}"
         return f"{padded(self.people[i], 12)} {label} |{bar:<{BAR}}| {tail}"
 
     def plot(self, axes: Any = None) -> Any:
@@ -227,6 +226,7 @@ class Admixture:
             *agreement_lines(self.fit, found),
             "people, a letter per ancestry (A is #0), by their posterior means; the largest",
             f"share with its {100 * found.level:g} % interval:",
+            *([] if found.quotable.all() else [LEGEND]),
         ]
 
     def __str__(self) -> str:
@@ -242,6 +242,7 @@ class Admixture:
                 "mean": None if found is None else found.mean[i].tolist(),
                 "low": None if found is None else found.low[i].tolist(),
                 "high": None if found is None else found.high[i].tolist(),
+                "quotable": None if found is None else found.quotable[i].tolist(),
             }
             for i, name in enumerate(self.people)
         ]

@@ -6,8 +6,6 @@ to the last; a name that is none of these stands for itself.
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,39 +14,11 @@ from typing import Any
 import numpy as np
 
 from dcomp.data import Counts
+from dcomp.data.mutations import type_name
 from dcomp.errors import InvalidCounts, InvalidParameter
-from dcomp.io.cells import is_number
-from dcomp.io.limits import Budget, Limits
-from dcomp.io.table import delimiter_of, table_rows
+from dcomp.io.limits import Limits
+from dcomp.io.mutation_types import read_types
 from dcomp.models.arrays import FloatArray, read_only
-
-_BRACKETS = re.compile(r"([ACGT])\[([CT]>[ACGT])\]([ACGT])")
-_SUBSTITUTION = re.compile(r"(?<![A-Z])([CT])>([ACGT])(?![A-Z])")
-_BASES = re.compile(r"(?<![A-Z>])([ACGT])([CT])([ACGT])(?![A-Z>])")
-
-
-def type_name(name: str) -> str:
-    """A mutation type as the field writes it; other names as they are.
-
-    >>> type_name("C>A ACA"), type_name("TCG, C>T"), type_name("A[T>G]C"), type_name("DBS 1")
-    ('A[C>A]A', 'T[C>T]G', 'A[T>G]C', 'DBS 1')
-    """
-    name = name.strip()
-    if _BRACKETS.fullmatch(name):
-        return name
-    change, bases = _SUBSTITUTION.search(name), _BASES.search(name)
-    if change is None or bases is None or bases[2] != change[1]:
-        return name
-    return f"{bases[1]}[{change[0]}]{bases[3]}"
-
-
-def is_type(name: str) -> bool:
-    """Whether a name is one of a mutation type.
-
-    >>> is_type("C>A ACA"), is_type("PD1234")
-    (True, False)
-    """
-    return _BRACKETS.fullmatch(type_name(name)) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,38 +114,6 @@ class Aligned:
         if self.spare:
             out += f"; the table has no {_some(self.spare)}"
         return out
-
-
-def read_types(path: Path, *, transpose: bool | None = None, **options: Any) -> Counts:
-    """A table of mutation types, whichever way round it lies: documents are tumours or signatures.
-    transpose: whether types are its lines; told from their names unless given."""
-    from dcomp.io import read
-    from dcomp.io.read import guess_format
-
-    given = options.pop("format", None)
-    name = given or (guess_format(path) if path.exists() else "table")
-    if name == "table":
-        if transpose is None and path.exists():
-            transpose = lines_are_types(path, options.get("limits"))
-        options["transpose"] = bool(transpose)
-        options.setdefault("layout", "wide")
-    elif transpose is not None:
-        raise InvalidParameter(f"transpose is said of tables; {path} is read as {name}")
-    return read(path, format=name, **options)
-
-
-def lines_are_types(path: Path, limits: Limits | None = None) -> bool:
-    """Whether the lines of a table are mutation types, by the first."""
-    budget = Budget(path, limits)
-    with contextlib.closing(table_rows(path, delimiter_of(path), budget)) as rows:
-        _, header = next(rows, (1, []))
-        _, line = next(rows, (2, []))
-    words = []
-    for cell in line:
-        if is_number(cell):
-            break
-        words.append(cell)
-    return is_type(" ".join(words)) and not is_type(header[-1])
 
 
 def feature_names(counts: Counts) -> tuple[str, ...]:

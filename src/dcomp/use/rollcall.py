@@ -17,7 +17,7 @@ from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
 from dcomp.evaluate.diagnostics import diagnostics
-from dcomp.evaluate.intervals import Intervals, intervals
+from dcomp.evaluate.intervals import LEGEND, Intervals, intervals
 from dcomp.inference.run import uninterrupted
 from dcomp.io.calls import NAY, OUTCOME, YEA, Calls
 from dcomp.models.arrays import FloatArray, read_only
@@ -154,6 +154,14 @@ class RollCall:
         parts = zip(found.mean[i], found.low[i], found.high[i], strict=True)
         return {k: (float(m), float(a), float(b)) for k, (m, a, b) in enumerate(parts)}
 
+    @property
+    def _influence_quotable(self) -> dict[int, bool] | None:
+        """Whether chains agree on the interval of each."""
+        if OUTCOME not in self.voters:
+            return None
+        agree = self.intervals.quotable[self.voters.index(OUTCOME)]
+        return dict(enumerate(agree.tolist()))
+
     @cached_property
     def by_party(self) -> ByLabel | None:
         """Mean shares by party, where members have one."""
@@ -189,8 +197,7 @@ class RollCall:
         m = found.mean[i]
         grey = "".join(_SHADES[min(int(5 * m[k]), 4)] for k in self.bloc_order)
         k = int(np.argmax(m))
-        ends = f"({found.low[i, k]:.2f} to {found.high[i, k]:.2f})"
-        return f"{padded(self.voters[i], 26)} |{grey}|  #{k} {m[k]:.2f} {ends}"
+        return f"{padded(self.voters[i], 26)} |{grey}|  #{k} {m[k]:.2f} {found.ends(i, k)}"
 
     def plot(self, axes: Any = None) -> Any:
         """The memberships in grey, voters and blocs in the order of binary PCA, on matplotlib axes
@@ -209,6 +216,7 @@ class RollCall:
                 "shares": found.mean[i].tolist(),
                 "low": found.low[i].tolist(),
                 "high": found.high[i].tolist(),
+                "quotable": found.quotable[i].tolist(),
             }
             for i in self.order.tolist()
         ]
@@ -224,6 +232,7 @@ class RollCall:
                 for division in self.dividing(*pair, n=n)
             ],
             "influence": self.influence,
+            "influence_quotable": self._influence_quotable,
             "classification": {
                 "votes": judged.n_votes,
                 "rate": judged.rate,
@@ -271,6 +280,7 @@ class RollCall:
             f"voters in the order of binary PCA; shares of {shortened(names, 24)} in grey,",
             f"the largest with its {100 * found.level:g} % interval",
             *self.voter_lines(voters),
+            *([] if found.quotable.all() else [LEGEND]),
             "",
             *agreement_lines(self.fit, found),
         ]
@@ -279,10 +289,9 @@ class RollCall:
     def _influence_lines(self) -> list[str]:
         if self.influence is None:
             return []
-        parts = [
-            f"#{k} {m:.2f} ({a:.2f} to {b:.2f})"
-            for k, (m, a, b) in sorted(self.influence.items(), key=lambda item: -item[1][0])[:2]
-        ]
+        i = self.voters.index(OUTCOME)
+        best = sorted(self.influence, key=lambda k: -self.memberships[i, k])[:2]
+        parts = [f"#{k} {self.memberships[i, k]:.2f} {self.intervals.ends(i, k)}" for k in best]
         return [f"the outcome goes with {', then '.join(parts)}"]
 
 

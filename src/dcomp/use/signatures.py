@@ -19,14 +19,16 @@ import numpy as np
 
 from dcomp.data import Counts
 from dcomp.data.counts import amount
+from dcomp.data.mutations import type_name
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.align import Alignment
 from dcomp.inference.run import uninterrupted
+from dcomp.io.mutation_types import read_types
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.printable import padded, shortened
 from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
-from dcomp.use.catalogue import Aligned, Catalogue, feature_names, read_types, type_name
+from dcomp.use.catalogue import Aligned, Catalogue, feature_names
 from dcomp.use.consensus import Consensus, Fitted, Stability, down_weighted, stability_of
 from dcomp.use.cosine import cosines
 from dcomp.use.hidden_genotypes import whole_numbers

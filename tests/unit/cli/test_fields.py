@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import dcomp
+
 SURVEY = "who,party,age,q1,q2,q3\n" + "".join(
     f"p{i},{'DR'[i % 2]},{20 + i},{'yn'[i % 2]},{'yn'[i % 2]},{'' if i == 3 else 'yn'[i % 3 > 0]}\n"
     for i in range(30)
@@ -27,6 +29,58 @@ def test_a_survey_is_fitted_and_transformed(run, survey):
     assert done.out.splitlines()[1].startswith("p0,")
     assert run("evaluate", "s.dcomp", survey, *READ, "-q").code == 0
     assert run("diagnose", "s.dcomp", survey, *READ, "-q").code == 0
+
+
+@pytest.mark.parametrize("command", ["transform", "evaluate", "diagnose", "similar", "show"])
+def test_a_fit_remembers_how_its_table_was_read(run, survey, command):
+    """Its format, the column of ids and those that are no question."""
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    rest = {"similar": ("p3",), "show": ("--by", "party")}.get(command, ())
+    said = run(command, "s.dcomp", survey, *rest, *READ)
+    unsaid = run(command, "s.dcomp", survey, *rest)
+    assert (unsaid.code, unsaid.out) == (0, said.out)
+    assert said.out
+
+
+def test_a_report_reads_a_survey_as_its_fit_did(run, survey):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    assert run("report", "s.dcomp", survey, "-o", "r.html").code == 0
+    with open("r.html") as page:
+        assert "p29" in page.read()
+
+
+def test_what_is_said_of_a_new_table_wins(run, survey, tmp_path):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    lines = survey.read_text().splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([lines[0].replace("who", "name"), *lines[1:]]))
+    done = run("transform", "s.dcomp", other, "--id", "name")
+    assert done.out.splitlines()[1].startswith("p0,")
+    done = run("transform", "s.dcomp", survey, "--format", "table")
+    assert done.code == 1
+    assert "counts must be" in done.err
+    dcomp.write(dcomp.read(survey, format="categories", id="who", attributes="party"), "s.mtx")
+    assert dcomp.load("s.dcomp").reading.format == "categories"
+    assert len(run("transform", "s.dcomp", "s.mtx").out.splitlines()) == 31  # as its name says
+
+
+def test_a_new_table_need_not_have_the_columns_beside_the_questions(run, survey, tmp_path):
+    run("fit", survey, "-k", 2, *READ, "-o", "s.dcomp", "-q")
+    new = tmp_path / "new.csv"
+    new.write_text("q1,q2,q3\ny,n,y\nn,n,n\n")
+    done = run("transform", "s.dcomp", new)
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 3
+
+
+def test_a_turned_table_and_its_label_columns_are_remembered(run, tmp_path):
+    table = tmp_path / "types.csv"
+    table.write_text("type,bases,t1,t2,t3\nC>A,ACA,9,5,0\nC>A,ACC,1,0,7\nC>T,ACC,4,4,2\n")
+    run("fit", table, "-k", 2, "--transpose", "--label-columns", 2, "-o", "t.dcomp", "-q")
+    done = run("transform", "t.dcomp", table)
+    assert done.code == 0, done.err
+    assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == ["t1", "t2", "t3"]
+    assert run("transform", "t.dcomp", table, "--no-transpose").code == 1
 
 
 def test_a_config_file_keeps_how_a_table_was_read(run, survey):

@@ -134,7 +134,7 @@ def test_what_is_shown(planted_fit):
     assert "and so on for 60 documents" in said
     frame = found.to_frame()
     assert frame.loc[("d5", 2), "high"] == found.high[5, 2]
-    assert list(frame.columns) == ["mean", "sd", "low", "high", "rhat"]
+    assert list(frame.columns) == ["mean", "sd", "low", "high", "rhat", "quotable"]
 
 
 def test_what_cannot_be(planted_fit):

@@ -159,6 +159,14 @@ EDITS = {
     "a flag in words": (lambda m: m["model"]["scores"].update(learn_alpha="no"), "true, false or"),
     "other documents": (lambda m: m["provenance"].update(n_docs=99), "99 documents"),
     "other words": (lambda m: m["provenance"].update(n_tokens=1), "1 words"),
+    "a reading of no kind": (
+        lambda m: m["provenance"].update(reading={"format": "votes", "rows": [1]}),
+        "rows of reading",
+    ),
+    "a reading of more": (
+        lambda m: m["provenance"].update(reading={"format": "votes", "shell": "x"}),
+        "must be among",
+    ),
     "no such rule": (edit(exposure_rule="half"), "no exposure rule"),
     "an option of another kind": (lambda m: m["algorithm"].update(dtype=32), "dtype"),
     "a reason that is none": (edit(reason=None), "reason must be text"),

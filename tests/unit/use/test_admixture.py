@@ -154,7 +154,7 @@ def test_what_is_shown_lies_in_its_interval(found):
     """By maximum likelihood, too: shares at the edge are the posterior's, not the maximum's."""
     for line in found.people_lines(None):
         share, _, ends = line.rpartition("| #")[2].partition(" ")[2].partition(" (")
-        low, high = map(float, ends.rstrip(")").split(" to "))
+        low, high = map(float, ends.rstrip(" ?)").split(" to "))
         assert low <= float(share) <= high
 
 

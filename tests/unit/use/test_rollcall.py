@@ -1,6 +1,7 @@
 """Blocs behind votes: what is found of those that were planted, and what is said of them."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -149,6 +150,30 @@ def test_intervals_that_chains_do_not_agree_on_are_spoken_of():
     assert "not to be quoted" in agreement_lines(climb, found)[1]
     well = SimpleNamespace(n_chains=4, n_draws=100, settled=0.95)
     assert len(agreement_lines(climb, well)) == 1
+
+
+def test_a_single_interval_that_chains_do_not_agree_on_is_marked(found):
+    result = found[0]
+    settled, n = result.intervals, len(result.voters)
+    rhat = np.ones_like(settled.rhat)
+    well = replace(result, intervals=replace(settled, rhat=rhat))
+    assert "do not quote it" not in str(well)
+    assert all(all(voter["quotable"]) for voter in well.as_record()["voters"])
+    rhat = rhat.copy()
+    outcome = result.voters.index("OUTCOME")
+    for i in (0, outcome):
+        rhat[i, int(settled.mean[i].argmax())] = 1.2
+    some = replace(result, intervals=replace(settled, rhat=rhat))
+    marked = [line.split()[0] for line in some.voter_lines(None) if line.endswith(") ?")]
+    assert sorted(marked) == sorted([result.voters[0], "OUTCOME"])
+    assert "do not quote it" in str(some)
+    assert max(map(columns, str(some).splitlines())) <= 80
+    assert "?" in next(line for line in str(some).splitlines() if "outcome goes with" in line)
+    record = some.as_record()
+    assert sum(not q for v in record["voters"] for q in v["quotable"]) == 2
+    assert list(record["influence_quotable"].values()).count(False) == 1
+    assert (~some.intervals.to_frame()["quotable"]).sum() == 2
+    assert len(record["voters"]) == n
 
 
 def test_the_verdict_on_chains_is_that_of_diagnose(found):

@@ -9,9 +9,11 @@ from support.field_files import small_signatures
 
 import dcomp
 from dcomp.cli.main import main
+from dcomp.data.mutations import type_name
 from dcomp.errors import InvalidParameter
+from dcomp.io.mutation_types import lines_are_types, read_types
 from dcomp.printable import columns
-from dcomp.use.catalogue import Catalogue, lines_are_types, read_types, type_name
+from dcomp.use.catalogue import Catalogue
 from dcomp.use.consensus import consensus_of, resampled, silhouettes
 from dcomp.use.cosine import cosines
 
@@ -109,6 +111,26 @@ def test_tables_lie_either_way(folder, tmp_path):
     assert (one.to_scipy() != other.to_scipy()).nnz == 0
     known = Catalogue.of(folder / "sbs_exome_signatures.csv")
     assert known.aligned_to(other.features.names).unknown == ()
+
+
+@pytest.mark.filterwarnings("ignore::dcomp.ConvergenceWarning")
+def test_a_catalogue_in_a_file_can_be_held_fixed(folder, tmp_path):
+    """Types in two columns in front, as `reference` takes them; the table may name them in one."""
+    reference, names = folder / "sbs_exome_signatures.csv", ("SBS1", "SBS2", "SBS3", "SBS4")
+    table = read_types(folder / "tcga_exomes.96.csv")
+    known = Catalogue.of(reference).aligned_to(table.features.names).loadings
+    brackets = dcomp.Counts.from_matrix(
+        table.to_scipy(), feature_names=[type_name(name) for name in table.features.names]
+    )
+    for counts in (table, brackets):
+        fitted = dcomp.DCA(4, model="GP", fixed=reference, max_iter=3, verbose=0).fit(counts).fit_
+        assert fitted.component_names == names
+        np.testing.assert_allclose(fitted.components, known, atol=1e-6)
+    output = tmp_path / "fit.dcomp"
+    flags = ["--transpose", "-k", "5", "--max-iter", "3", "-o", str(output), "-q"]
+    tumours = str(folder / "tcga_exomes.96.csv")
+    assert main(["fit", tumours, "--fixed", str(reference), *flags]) == 0
+    assert dcomp.load(output).component_names == (*names, "4")
 
 
 @pytest.mark.parametrize(
