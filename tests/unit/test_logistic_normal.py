@@ -105,6 +105,8 @@ def test_correlation():
     [
         ({"mu0": [1.0, 2.0]}, "mu0 must be a finite number or one per component"),
         ({"mu0": np.nan}, "mu0 must be a finite number"),
+        ({"mu0": -1e308}, "mu0 must be a finite number .* none beyond 1e\\+150"),  # its sum is not
+        ({"Sigma0": 1e308}, "Sigma0 must be a variance.* none beyond 1e\\+150"),
         ({"Sigma0": [1.0, 2.0]}, "Sigma0 must be a variance, one per component"),
         ({"Sigma0": np.arange(9.0).reshape(3, 3)}, "symmetric 3 × 3 matrix"),
         ({"Sigma0": -1.0}, "without negative variance in any direction; found -1"),

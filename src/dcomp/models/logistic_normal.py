@@ -33,6 +33,7 @@ from dcomp.models.prior import Capabilities, Parameter, Slots, learned_names
 from dcomp.models.pseudo import WORTH
 
 # Variances along the principal axes of Σ0 are kept in here.
+MOST = 1e150  # of a given μ0 or Σ0
 VARIANCE_FLOOR, VARIANCE_CAP = 1e-4, 1e4
 _CAPABILITIES = Capabilities(
     moments=False,
@@ -132,9 +133,10 @@ class LogisticNormalScores:
         # As it is, factored and inverted.
         require_bytes(4 * 8 * K * K, f"the covariance of {K:,} components")
         mean = np.array(mu0, dtype=np.float64)
-        if mean.shape not in ((), (K,)) or not np.all(np.isfinite(mean)):
+        if mean.shape not in ((), (K,)) or not _is_moderate(mean):
             raise InvalidParameter(
-                f"mu0 must be a finite number or one per component ({K}); got {mu0!r}"
+                f"mu0 must be a finite number or one per component ({K}), none beyond "
+                f"{MOST:g}; got {mu0!r}"
             )
         if shrinkage is not None and not 0 <= shrinkage <= 1:
             raise InvalidParameter(f"shrinkage must lie in [0, 1]; got {shrinkage!r}")
@@ -320,16 +322,21 @@ def _within_limits(Sigma0: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
     return centred_covariance((vectors * values) @ vectors.T), ("Sigma0",)
 
 
+def _is_moderate(values: FloatArray) -> bool:
+    """Whether sums and squares of these are numbers."""
+    return bool(np.all(np.abs(values) <= MOST))
+
+
 def _covariance(Sigma0: npt.ArrayLike, K: int) -> FloatArray:
     """(K, K) from a variance, K variances or a matrix; an error unless it can be a covariance."""
     value = np.array(Sigma0, dtype=np.float64)
     if value.ndim < 2 and value.shape in ((), (K,)):
         value = np.diag(np.broadcast_to(value, (K,)))
-    sound = value.shape == (K, K) and bool(np.all(np.isfinite(value)))
+    sound = value.shape == (K, K) and _is_moderate(value)
     if not sound or not np.allclose(value, value.T, rtol=1e-6, atol=1e-9):
         raise InvalidParameter(
             f"Sigma0 must be a variance, one per component ({K}), or a symmetric {K} × {K} matrix "
-            f"of finite numbers; got shape {value.shape}"
+            f"of finite numbers, none beyond {MOST:g}; got shape {value.shape}"
         )
     values = np.linalg.eigvalsh(value)
     if values[0] < -1e-8 * max(values[-1], 1e-300) or values[-1] <= 0:
