@@ -198,9 +198,12 @@ def _learned(fit: Fit) -> tuple[str, ...]:
 
 def _negligible(fit: Fit) -> str:
     found = fit.negligible_scores()
-    # Worth a word only where most scores are kept for nothing (BJ06 IV.B).
-    hint = "; CGP can make them exactly zero" if found.zero is None and found.share >= 0.5 else ""
-    return f"{found}{hint}"
+    # Worth a word only where most scores are kept for nothing (BJ06 IV.B); of a document with fewer
+    # words than there are components most have none, and that says nothing of the model.
+    n_docs, K = fit.state.c.shape
+    is_long = float(fit.expected_counts.sum(dtype=np.float64)) >= n_docs * K
+    hinted = found.zero is None and found.share >= 0.5 and is_long
+    return f"{found}; CGP can make them exactly zero" if hinted else str(found)
 
 
 _ENDS = {

@@ -147,7 +147,9 @@ def test_the_summary_says_it():
     assert f"{line}; CGP can make them exactly zero" in summary_lines(fit, X)
     recorded = {"share": 0.5, "below_words": 0.01, "zero": None}
     assert as_record(fit, Ranking(2))["negligible_scores"] == recorded
-    # Where few are, nothing is recommended.
+    # Where documents have fewer words than components, or few scores are, nothing is recommended.
+    short = replace(fit, state=fit.state.changed(c=0.03 * fit.state.c))
+    assert line in summary_lines(short, X)
     even = replace(fit, state=fit.state.changed(c=np.ones((2, 2))))
     assert "0 % of scores are negligible (under 0.01 expected words)" in summary_lines(even, X)
     model = dcomp.DCA(2, model="CGP", max_iter=20, verbose=0).fit(X)
