@@ -200,6 +200,21 @@ def test_import_brings_nothing_slow():
     assert shown.split() == []
 
 
+def test_the_shell_fits_without_scikit_learn(tmp_path):
+    """Which brings pandas and scipy.stats along: more than a second before the first sweep."""
+    counts, fitted = tmp_path / "counts.csv", tmp_path / "fit.dcomp"
+    counts.write_text("a,b\n3,1\n1,4\n2,2\n")
+    code = (
+        "import sys; from dcomp.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules.keys() & {'sklearn', 'pandas', 'scipy.stats'})"
+    )
+    command = [sys.executable, "-c", code, "fit", str(counts), "-k", "2", "-o", str(fitted)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert fitted.exists(), ended.stderr
+    assert ended.stdout.splitlines()[-1] == ""
+
+
 @pytest.mark.parametrize("name", dcomp.__all__)
 def test_public_names_are_found_and_listed(name):
     assert name in dir(dcomp)

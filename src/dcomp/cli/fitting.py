@@ -134,10 +134,10 @@ def run_recipe(
 ) -> Fit:
     """Fit, or go on from an earlier fit."""
     from dcomp.data import as_counts
-    from dcomp.estimators.progress import progress
     from dcomp.result import fit
     from dcomp.result.estimate import estimate
     from dcomp.result.fitting import plan_draws
+    from dcomp.result.progress import progress
 
     if earlier is None:
         with one_line_warnings():

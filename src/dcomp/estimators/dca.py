@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from dcomp.data import Counts
 from dcomp.errors import InvalidParameter
 from dcomp.estimators.notebook import NotebookMixin
-from dcomp.estimators.progress import announce, progress
 from dcomp.estimators.streaming import StreamingMixin
 from dcomp.evaluate import HeldOut, completion
 from dcomp.inference import ALGORITHMS, Algorithm
@@ -27,6 +26,7 @@ from dcomp.recipe.recipe import require_plain
 from dcomp.result import Fit, TopFeatures, Trace, fit
 from dcomp.result.checkpoints import CheckpointLike
 from dcomp.result.fitting import plan_draws
+from dcomp.result.progress import announce, progress
 from dcomp.validation.contract import counts_of
 
 

@@ -21,7 +21,6 @@ from dcomp.errors import (
     warn,
 )
 from dcomp.estimators.dca import DCA
-from dcomp.estimators.progress import progress
 from dcomp.evaluate import HeldOut
 from dcomp.inference.base import Climber, Info
 from dcomp.inference.least_squares import (
@@ -40,6 +39,7 @@ from dcomp.recipe import Recipe
 from dcomp.result import TopFeatures, Trace
 from dcomp.result.checkpoints import CheckpointLike
 from dcomp.result.fitting import chain_seeds
+from dcomp.result.progress import progress
 
 
 class PLSA(DCA):

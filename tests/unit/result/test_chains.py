@@ -11,11 +11,10 @@ import pytest
 from support.interrupt import apart
 
 import dcomp
-from dcomp.estimators import progress
 from dcomp.executors import LocalExecutor
 from dcomp.inference import ALGORITHMS
 from dcomp.models import DirichletMultinomial
-from dcomp.result import chains, fitting
+from dcomp.result import chains, fitting, progress
 
 X = np.random.default_rng(0).poisson(2.0, (30, 12))
 
