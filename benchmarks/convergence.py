@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ import dcomp
 from dcomp.data import halves, train_test
 
 RESULTS = Path(__file__).parent / "results"
+ONE_THREAD = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 CLAIMS = ("converged", "rounding")  # reasons by which a fit says that nothing is left to gain
 TODAY = {20: 1910.0, 150: 1303.0}  # perplexity of 20 Newsgroups that defaults must keep
 
@@ -136,10 +138,19 @@ def estimator(K: int, algorithm: str, **options: object) -> dcomp.DCA:
     return dcomp.DCA(K, algorithm=algorithm, verbose=0, **options)
 
 
-def fit_hapmap(algorithm: str, path: str) -> None:
-    """What the timed process does: read, fit on one thread, write."""
-    fitted = estimator(hapmap.K, algorithm, n_jobs=1).fit(hapmap.read_counts()).fit_
-    dcomp.save(fitted, path, overwrite=True)
+def hapmap_command(algorithm: str, path: str) -> list[str]:
+    """What the timed process does: read the files, fit on one thread, write. PLSA has no command of
+    its own."""
+    if algorithm == "plsa":
+        return [sys.executable, __file__, "--plsa-of-hapmap", path]
+    bed = f"{hapmap.prefix()}.bed"
+    dcomp_fit = [sys.executable, "-m", "dcomp.cli.main", "fit", bed, "-k", str(hapmap.K)]
+    return [*dcomp_fit, "--algorithm", algorithm, "--jobs", "1", "-o", path]
+
+
+def plsa_of_hapmap(path: str) -> None:
+    counts = dcomp.read(f"{hapmap.prefix()}.bed")
+    dcomp.save(dcomp.PLSA(hapmap.K, verbose=0, n_jobs=1).fit(counts).fit_, path, overwrite=True)
 
 
 def hapmap_row(
@@ -165,7 +176,7 @@ def hapmap_row(
 
 def run_hapmap(setting: Setting) -> Iterator[Row]:
     """K = 3 against ADMIXTURE's own answer, in processes of one thread with the file read."""
-    counts = hapmap.read_counts()
+    counts = dcomp.read(f"{hapmap.prefix()}.bed")
     Q, P = hapmap.admixture_answer()
     yield hapmap_row("ADMIXTURE's files", float("nan"), Q, P, counts)
     limit = float("inf")
@@ -177,8 +188,7 @@ def run_hapmap(setting: Setting) -> Iterator[Row]:
     for algorithm in ("ml", "plsa", "map", "mean-field", "collapsed-gibbs"):
         with tempfile.TemporaryDirectory() as place:
             path = f"{place}/fit.dcomp"
-            command = [sys.executable, __file__, "--fit-hapmap", algorithm, path]
-            done, seconds = hapmap.run_alone(command)
+            done, seconds = hapmap.run_alone(hapmap_command(algorithm, path), env=ONE_THREAD)
             if done.returncode:
                 last = done.stderr.decode().strip().splitlines()[-1]
                 yield Row("HapMap3, K = 3", algorithm, {"not there": last[:80]}, met=False)
@@ -522,15 +532,15 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--peers", help="the folder of adamixture and fastmixture")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--longest", type=float, default=600, help="seconds that a check may take")
-    parser.add_argument("--fit-hapmap", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--plsa-of-hapmap", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def main() -> None:
     options = parse()
     warnings.simplefilter("ignore")
-    if options.fit_hapmap:
-        fit_hapmap(*options.fit_hapmap)
+    if options.plsa_of_hapmap:
+        plsa_of_hapmap(options.plsa_of_hapmap)
         return
     setting = Setting(options.peers, options.longest, options.seeds)
     rows = load_rows(options.json)

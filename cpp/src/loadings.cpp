@@ -65,6 +65,38 @@ double prior_constant(Treatment treatment, const GammaView& gamma, const std::in
   return constant;
 }
 
+// Whether the mode is that of a flat prior: maximum likelihood.
+bool is_flat(Treatment treatment, const GammaView& gamma, std::int64_t n_features) {
+  if (treatment != Treatment::map || gamma.is_own()) return false;
+  for (std::int64_t j = 0; j < n_features; ++j)
+    if (gamma(j, 0) != 1) return false;
+  return true;
+}
+
+// Rows [first, last) at a flat prior: shares of the blocks' totals, of which `per_word` has the
+// reciprocals; nobody asks for their logarithms. Words that are not there are as good as none, and
+// no number that a processor may flush to 0.
+template <class T>
+void flat_rows(const LoadingPass<T>& pass, const Rows<const double>& per_word, std::int64_t first,
+               std::int64_t last, double* share) {
+  const std::int64_t K = pass.n.width;
+  for (std::int64_t j = first; j < last; ++j) {
+    const T* n = pass.n.row(j);
+    const double* each = per_word.row(pass.block[j]);
+    double largest = 0;
+    for (std::int64_t k = 0; k < K; ++k) {
+      const double scale = each[k] > 0 ? each[k] : 1;  // a block without words has no total
+      share[k] = std::max(static_cast<double>(n[k]), 1e-280) * scale;
+      largest = std::max(largest, share[k]);
+    }
+    T* theta = pass.Theta.row(j);
+    for (std::int64_t k = 0; k < K; ++k)
+      theta[k] = std::max(static_cast<T>(share[k] / largest), kWeightFloor<T>);
+    for (std::int64_t k = K; k < pass.Theta.stride; ++k) theta[k] = 0;
+    pass.log_scale[j] = std::log(largest);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -87,6 +119,7 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const GammaV
         if (t > 0) change(t);  // not an empty block, nor nothing but zeros under map
       }
   };
+  const bool flat = is_flat(treatment, gamma, n.n_rows);
   if (treatment == Treatment::vb)
     each_total(0, n_blocks, [&](double& t) {
       objective -= std::lgamma(t);
@@ -96,7 +129,8 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const GammaV
     parallel_for(n_threads, (n_blocks + kBlocksPerTask - 1) / kBlocksPerTask,
                  [&](std::int64_t task, int) {
                    const std::int64_t last = std::min((task + 1) * kBlocksPerTask, n_blocks);
-                   each_total(task * kBlocksPerTask, last, [](double& t) { t = std::log(t); });
+                   each_total(task * kBlocksPerTask, last,
+                              [&](double& t) { t = flat ? 1 / t : std::log(t); });
                  });
 
   LoadingPass<T> pass;
@@ -115,9 +149,11 @@ double update_loadings(Treatment treatment, const Rows<const T>& n, const GammaV
   std::vector<double> scratch(static_cast<std::size_t>(n_threads * 2 * Theta.stride));
   const auto kernel = kernels<T>().loading_row;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int worker) {
+    const std::int64_t first = t * kRowsPerTask, last = std::min(first + kRowsPerTask, n.n_rows);
+    double* own = scratch.data() + worker * 2 * Theta.stride;
+    if (flat) return flat_rows(pass, pass.log_total, first, last, own);
     double sum = 0;
-    for (std::int64_t j = t * kRowsPerTask; j < std::min((t + 1) * kRowsPerTask, n.n_rows); ++j)
-      sum += kernel(pass, j, scratch.data() + worker * 2 * Theta.stride);
+    for (std::int64_t j = first; j < last; ++j) sum += kernel(pass, j, own);
     part[static_cast<std::size_t>(t)] = sum;
   });
   for (double p : part) objective += p;

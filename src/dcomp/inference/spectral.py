@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dcomp.data import Counts
+from dcomp.data.mapped import runs
 from dcomp.errors import InvalidParameter
 from dcomp.executors import Executor
 from dcomp.inference.start import generator, keyed_uniform, seeded_state
@@ -33,6 +34,7 @@ DENSE = 0.1  # share of entries above 0, from which on a table is dense
 POWERS, EXTRA = 4, 6  # passes over the table, and directions more than are wanted
 TURNS, STILL = 300, 1e-5  # of the alternation, at most and until no membership changes by more
 EVEN = 0.01  # of a start that is even, so that nothing begins at 0
+AT_ONCE = 1 << 18  # entries that are divided together: what is in between stays in the cache
 _MEMBERSHIP = 6  # use of a document's random numbers
 
 
@@ -162,8 +164,12 @@ def _table(
     """Shares, and the words of each feature, which add."""
     counts = part.counts
     totals = part.block_totals
-    row = np.repeat(np.arange(counts.n_docs), np.diff(counts.indptr))
-    share = counts.data / totals[row, counts.features.blocks[counts.indices]]
+    share = np.empty(counts.nnz)
+    for first, end in runs(counts.indptr, AT_ONCE):
+        row = np.repeat(np.arange(first, end), np.diff(counts.indptr[first : end + 1]))
+        own = slice(counts.indptr[first], counts.indptr[end])
+        block = counts.features.blocks[counts.indices[own]]
+        np.divide(counts.data[own], totals[row, block], out=share[own])
     table = sparse.csr_array((share, counts.indices, counts.indptr), shape=counts.shape)
     silent = sparse.csr_array((totals == 0).astype(np.float64))
     return _Shares(table, silent, counts.doc_totals), counts.feature_totals

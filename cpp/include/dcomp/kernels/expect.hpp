@@ -222,9 +222,9 @@ inline void close_document(const DocumentPass<T>& pass, const ScoresOf& scores, 
   for (std::int64_t k = 0; k < pass.Theta.stride; ++k) e_out[k] = s.e[k];
 }
 
-// Few components: always all of them, with jumps ahead where the document starts cold. z and w / z
-// of the last update are kept in `s` with kKeeps.
-template <int K, bool kKeeps, class ScoresOf, class T>
+// Few components: always all of them, with jumps ahead where the document starts cold. What the
+// last update is to leave behind is kept in `s`.
+template <int K, Kept kKept, class ScoresOf, class T>
 inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf& scores,
                                     const Places<T>& at, double length, Scratch<T>& s,
                                     DocumentSums& sums) {
@@ -238,8 +238,8 @@ inline Update fixed_point_by_places(const DocumentPass<T>& pass, const ScoresOf&
     if (starts_cold)
       for (std::int64_t k = 0; k < padded; ++k) s.c_before[k] = s.c[k];
     const double top = scores.weights(s);
-    allocate_places<K, kKeeps>(at, s.e, s.z, s.weight, s.sum);  // Z of (14), (18)
-    const Update update{update_c(padded, s), top};              // (13), (17)
+    allocate_places<K, kKept>(at, s.e, s.z, s.weight, s.sum);  // Z of (14), (18)
+    const Update update{update_c(padded, s), top};             // (13), (17)
     sums.inner += 1;
     if (inner >= pass.max_inner || update.change <= enough) return update;
     const double rate = update.change / last_change;
@@ -273,13 +273,21 @@ inline void expect_document_few(const DocumentPass<T>& pass, const ScoresOf& sco
   double log_words = 0;
   with_few(K, [&](auto few) {
     constexpr int size = few.size;
-    if (dense) {
-      update = fixed_point_by_places<size, false>(pass, scores, at, length, s, sums);
-      log_words = log_of_dense<size>(at, extent, s.e, s.z);
-    } else {
-      update = fixed_point_by_places<size, true>(pass, scores, at, length, s, sums);
+    if (!dense) {
+      update = fixed_point_by_places<size, Kept::weights>(pass, scores, at, length, s, sums);
       log_words = log_of_places(at.w, s.z, at.n);
+      return;
     }
+    if constexpr (sizeof(T) == 4) {
+      // The only update is the last one, of which the powers can be kept as it goes.
+      if (pass.max_inner == 1 && extent.is_small) {
+        update = fixed_point_by_places<size, Kept::powers>(pass, scores, at, length, s, sums);
+        log_words = log_of_powers(s.z, at.n);
+        return;
+      }
+    }
+    update = fixed_point_by_places<size, Kept::nothing>(pass, scores, at, length, s, sums);
+    log_words = log_of_dense<size>(at, extent, s.e, s.z);
   });
   close_document(pass, scores, w, i, length, update.top, log_words, s, sums);
   if (pass.weight_out == nullptr) return;

@@ -145,8 +145,19 @@ template <int K, class T>
   return z;
 }
 
-// sum[k] = sum_p (w_p / z_p) column_k[p]; z and w / z are kept where `z_out` and `weight_out` say.
-template <int K, bool kKeeps, class T>
+// z to the power of a count of 0, 1 or 2.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> small_power(Vec<T> z, Vec<T> w) {
+  const Vec<T> one = broadcast<T>(T(1));
+  return (w > T(0.5) ? z : one) * (w > T(1.5) ? z : one);
+}
+
+// What an allocation leaves behind beside its sums: z and w / z, or z to the power of w alone, for
+// counts of 0, 1 and 2.
+enum class Kept { nothing, weights, powers };
+
+// sum[k] = sum_p (w_p / z_p) column_k[p]; what is kept goes where `z_out` and `weight_out` say.
+template <int K, Kept kKept, class T>
 inline void allocate_places(const Places<T>& at, const T* e, T* z_out, T* weight_out, double* sum) {
   constexpr int lanes = kLanes<T>;
   Vec<T> x[K];
@@ -161,10 +172,11 @@ inline void allocate_places(const Places<T>& at, const T* e, T* z_out, T* weight
 #pragma GCC unroll 8
       for (int k = 0; k < K; ++k) column[k] = load(at.columns + k * at.stride + p);
       const Vec<T> z = products_at<K, T>(column, x);
-      const Vec<T> weight = load(at.w + p) / z;
+      const Vec<T> w = load(at.w + p), weight = w / z;
 #pragma GCC unroll 8
       for (int k = 0; k < K; ++k) part[k] += weight * column[k];
-      if constexpr (kKeeps) {
+      if constexpr (kKept == Kept::powers) store<T>(z_out + p, small_power<T>(z, w));
+      if constexpr (kKept == Kept::weights) {
         store<T>(z_out + p, z);
         store<T>(weight_out + p, weight);
       }
@@ -178,7 +190,6 @@ inline void allocate_places(const Places<T>& at, const T* e, T* z_out, T* weight
 // z alone or, for counts of 0, 1 and 2, z to the power of the count.
 template <int K, bool kPowers, class T>
 inline void products_of_places(const Places<T>& at, const T* e, T* out) {
-  const Vec<T> one = broadcast<T>(T(1));
   Vec<T> x[K];
 #pragma GCC unroll 8
   for (int k = 0; k < K; ++k) x[k] = broadcast<T>(e[k]);
@@ -186,12 +197,8 @@ inline void products_of_places(const Places<T>& at, const T* e, T* out) {
     Vec<T> column[K];
 #pragma GCC unroll 8
     for (int k = 0; k < K; ++k) column[k] = load(at.columns + k * at.stride + p);
-    Vec<T> z = products_at<K, T>(column, x);
-    if constexpr (kPowers) {
-      const Vec<T> w = load(at.w + p);
-      z = (w > T(0.5) ? z : one) * (w > T(1.5) ? z : one);
-    }
-    store<T>(out + p, z);
+    const Vec<T> z = products_at<K, T>(column, x);
+    store<T>(out + p, kPowers ? small_power<T>(z, load(at.w + p)) : z);
   }
 }
 
