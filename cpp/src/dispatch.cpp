@@ -3,15 +3,19 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dcomp/processor.hpp"
+
 namespace dcomp {
 
 namespace baseline {
 extern const InstructionSet instruction_set;
 }
-#ifdef DCOMP_X86
+#ifdef DCOMP_AVX2
 namespace avx2 {
 extern const InstructionSet instruction_set;
 }
+#endif
+#ifdef DCOMP_AVX512
 namespace avx512 {
 extern const InstructionSet instruction_set;
 }
@@ -24,16 +28,13 @@ const InstructionSet& choose() {
   auto allowed = [&](const char* name) {
     return wanted == nullptr || *wanted == '\0' || std::strcmp(wanted, name) == 0;
   };
-#ifdef DCOMP_X86
-  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
-                          __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-  if (has_avx512 && allowed("avx512")) return avx512::instruction_set;
-  if (has_avx2 && allowed("avx2")) return avx2::instruction_set;
-#else
-  static_cast<void>(allowed);
+#ifdef DCOMP_AVX512
+  if (has_avx512() && allowed("avx512")) return avx512::instruction_set;
 #endif
+#ifdef DCOMP_AVX2
+  if (has_avx2() && allowed("avx2")) return avx2::instruction_set;
+#endif
+  static_cast<void>(allowed);  // where there is nothing to choose from
   return baseline::instruction_set;
 }
 

@@ -4,16 +4,19 @@
 #include <vector>
 
 #include "dcomp/dispatch.hpp"
+#include "dcomp/processor.hpp"
 
 namespace dcomp {
 
 namespace baseline {
 extern const InstructionSet instruction_set;
 }
-#ifdef DCOMP_X86
+#ifdef DCOMP_AVX2
 namespace avx2 {
 extern const InstructionSet instruction_set;
 }
+#endif
+#ifdef DCOMP_AVX512
 namespace avx512 {
 extern const InstructionSet instruction_set;
 }
@@ -23,13 +26,11 @@ namespace test {
 
 inline std::vector<const InstructionSet*> available_sets() {
   std::vector<const InstructionSet*> sets{&baseline::instruction_set};
-#ifdef DCOMP_X86
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    sets.push_back(&avx2::instruction_set);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-      sets.push_back(&avx512::instruction_set);
-  }
+#ifdef DCOMP_AVX2
+  if (has_avx2()) sets.push_back(&avx2::instruction_set);
+#endif
+#ifdef DCOMP_AVX512
+  if (has_avx512()) sets.push_back(&avx512::instruction_set);
 #endif
   return sets;
 }
