@@ -78,7 +78,8 @@ def jensen_shannon(p: FloatArray) -> FloatArray:
     own, both, total = np.zeros(K), np.zeros((K, K)), p.sum(axis=1)
     kind = np.float32 if K * (K - 1) / 2 * J > _MANY else np.float64
     for first in range(0, J, _AT_ONCE[1]):
-        part = np.maximum(p[:, first : first + _AT_ONCE[1]], 1e-37).astype(kind)  # 0 log 0 is 0
+        # No 0, for 0 log 0 is 0.
+        part: npt.NDArray[Any] = np.maximum(p[:, first : first + _AT_ONCE[1]], 1e-37).astype(kind)
         own += np.einsum("kj,kj->k", part, np.log(part))
         _add_sums(both, part)
     # With s = p + q: H((p + q) / 2) = log 2 − Σ s log s / 2 for rows that sum to 1.

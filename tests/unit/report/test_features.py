@@ -1,4 +1,4 @@
-"""The features that a page may need: all that are first for some λ, and none is looked for twice."""
+"""The features that a page may need: all that are first for some λ, as a look at all finds."""
 
 import numpy as np
 import pytest
