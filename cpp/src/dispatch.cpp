@@ -24,17 +24,17 @@ extern const InstructionSet instruction_set;
 namespace {
 
 const InstructionSet& choose() {
+  [[maybe_unused]] const Processor found = processor();
   const char* wanted = std::getenv("DCOMP_SIMD");
-  auto allowed = [&](const char* name) {
+  [[maybe_unused]] auto allowed = [&](const char* name) {
     return wanted == nullptr || *wanted == '\0' || std::strcmp(wanted, name) == 0;
   };
 #ifdef DCOMP_AVX512
-  if (has_avx512() && allowed("avx512")) return avx512::instruction_set;
+  if (found.avx512 && allowed("avx512")) return avx512::instruction_set;
 #endif
 #ifdef DCOMP_AVX2
-  if (has_avx2() && allowed("avx2")) return avx2::instruction_set;
+  if (found.avx2 && allowed("avx2")) return avx2::instruction_set;
 #endif
-  static_cast<void>(allowed);  // where there is nothing to choose from
   return baseline::instruction_set;
 }
 

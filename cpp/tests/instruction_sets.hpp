@@ -27,10 +27,10 @@ namespace test {
 inline std::vector<const InstructionSet*> available_sets() {
   std::vector<const InstructionSet*> sets{&baseline::instruction_set};
 #ifdef DCOMP_AVX2
-  if (has_avx2()) sets.push_back(&avx2::instruction_set);
+  if (processor().avx2) sets.push_back(&avx2::instruction_set);
 #endif
 #ifdef DCOMP_AVX512
-  if (has_avx512()) sets.push_back(&avx512::instruction_set);
+  if (processor().avx512) sets.push_back(&avx512::instruction_set);
 #endif
   return sets;
 }

@@ -177,6 +177,8 @@ def test_without_a_script_there_is_the_overview_and_the_table(visit):
         ("votes", "light"),
         ("votes", "dark"),
         ("tree", "dark"),
+        ("genotypes", "light"),
+        ("mutations", "dark"),
     ],
 )
 def test_axe_finds_nothing_serious(visit, name, scheme):

@@ -54,6 +54,18 @@ class Crew {
   std::exception_ptr error_;
 };
 
+// Threads that are waited for however their block is left. std::jthread does the same, and Apple's
+// library has none.
+struct Joined {
+  std::vector<std::thread> threads;
+  Joined() = default;
+  Joined(const Joined&) = delete;
+  Joined& operator=(const Joined&) = delete;
+  ~Joined() {
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
 // Calls task(t, worker) for t in [0, n_tasks), worker in [0, n_threads). Threads live for the call:
 // starting one costs microseconds, and nothing is left behind for a fork to trip over. There is a
 // stop point before every task. What a task throws ends the call: no task is begun after it, those
@@ -88,12 +100,12 @@ void parallel_for(int n_threads, std::int64_t n_tasks, const Task& task) {
     }
     crew.leave();
   };
-  std::vector<std::jthread> others;
-  others.reserve(static_cast<std::size_t>(n_threads - 1));
+  Joined others;
+  others.threads.reserve(static_cast<std::size_t>(n_threads - 1));
   for (int worker = 1; worker < n_threads; ++worker) {
     crew.come();
     try {
-      others.emplace_back(lend, worker);
+      others.threads.emplace_back(lend, worker);
     } catch (const std::system_error&) {  // no more threads to be had: fewer do the same
       crew.leave();
       break;

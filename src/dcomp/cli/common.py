@@ -24,8 +24,11 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
 def say(message: str) -> None:
-    """One line on stderr, with the program's name."""
-    print(f"dcomp: {printable(message)}", file=sys.stderr, flush=True)
+    """One line on stderr, with the program's name; folded where a terminal is narrower."""
+    line = f"dcomp: {printable(message)}"
+    if sys.stderr.isatty():
+        line = folded(line, shutil.get_terminal_size().columns)
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

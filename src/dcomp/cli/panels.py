@@ -8,6 +8,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from dcomp.printable import shortened
+
 RUN = "Output"  # the heading of options that have no other
 # What Python, or another program, calls an option of ours.
 _ALSO_CALLED = {
@@ -40,17 +42,44 @@ class Panels(TyperCommand):
                 formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What was typed; of an option that does not exist, which one was perhaps meant."""
+        """What was typed; of an option that does not exist, which one was perhaps meant, and of a
+        value that is none what it must be."""
         try:
             return list(super().parse_args(ctx, args))
         except Exception as error:
+            said: Any = error  # of typer's own click, or of the one beside it: alike but not one
+            wrong = no_such_value(error.__cause__)
+            if wrong is not None:
+                said.message = wrong
+                raise
             typed: str | None = getattr(error, "option_name", None)
             if typed is None or not hasattr(error, "possibilities"):
                 raise
-            said: Any = error  # of typer's own click, or of the one beside it: alike but not one
             flags = [flag for p in self.params for flag in p.opts if p.param_type_name == "option"]
             said.message, said.possibilities = no_such_option(typed, flags, ctx.command_path), None
             raise
+
+
+_MUST = {
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "bool_parsing": "must be true or false",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+}
+
+
+def no_such_value(cause: Any) -> str | None:
+    """What to say of a value that newer typers have pydantic refuse, in words that name the value;
+    None for anything else."""
+    refused = getattr(cause, "errors", None)
+    first: dict[str, Any] = refused()[0] if callable(refused) else {}
+    must = _MUST.get(str(first.get("type")))
+    if must is None:
+        return None
+    value = shortened(repr(first.get("input")), 40)
+    return f"{must.format(**first.get('ctx', {}))}; got {value}"
 
 
 def no_such_option(typed: str, flags: list[str], command: str) -> str:

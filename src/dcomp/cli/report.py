@@ -119,7 +119,8 @@ def report(
     fitted = source.load(fit)
     if input is None and (source.said.keys() - {"limit"} or heldout or exposure):
         raise InvalidParameter("--heldout, --exposure and how INPUT is read need INPUT: give it")
-    counts, calls = (None, None) if input is None else _documents(fitted, source, quiet)
+    given_documents = None if input is None else _documents(fitted, source, quiet)
+    counts, dropped, calls = given_documents or (None, 0.0, None)
     scored = None
     if heldout is not None:
         scored = _documents(fitted, Source(heldout, source.said), quiet)[0]
@@ -138,6 +139,7 @@ def report(
             exposure=exposure,
             n_typical=typical,
             n_opened=sample,
+            dropped=dropped,
             n_jobs=jobs,
             overwrite=True,  # which was checked before the work
         )
@@ -147,14 +149,15 @@ def report(
 def _say(output: Path, as_json: bool, quiet: bool) -> None:
     size = output.stat().st_size if output.is_file() else None
     if as_json:
-        print_json({"report": str(output), "bytes": size})
+        print_json({"output": str(output), "bytes": size})
     elif not quiet:
         shown = "" if size is None else f" ({size / 1e6:.1f} MB: open it in a browser)"
         say(f"written: {output}{shown}")
 
 
-def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, Calls | None]:
-    """The documents as the commands of their field read them, in the fit's features."""
+def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, float, Calls | None]:
+    """The documents as the commands of their field read them, in the fit's features; how many
+    tokens those leave out, and what roll calls were about."""
     from dcomp.io.calls import OUTCOME
     from dcomp.io.mutation_types import read_types
     from dcomp.report.speech import Speech
@@ -162,17 +165,17 @@ def _documents(fitted: Fit, source: Source, quiet: bool) -> tuple[Counts, Calls 
 
     field = Speech.of(fitted, None).field
     if str(source.path) == STDIN or field not in ("votes", "mutations"):
-        return counts_for(fitted, source, quiet)[0], None
+        return (*counts_for(fitted, source, quiet), None)
     options: dict[str, Any] = {k: v for k, v in source.said.items() if k != "limit"}
     if source.limits is not None:
         options["limits"] = source.limits
     if fitted.reading is not None:
         options["like"] = fitted
     if field == "mutations":
-        return read_types(source.path, **options).aligned_to(fitted.features)[0], None
+        return (*read_types(source.path, **options).aligned_to(fitted.features), None)
     options["outcome"] = OUTCOME in (fitted.doc_ids or ())
     counts, calls = read_votes_with_calls(source.path, **options)
-    return counts.aligned_to(fitted.features)[0], calls
+    return (*counts.aligned_to(fitted.features), calls)
 
 
 def _published(fitted: Fit, counts: Counts | None, reference: Path, source: Source) -> Any:

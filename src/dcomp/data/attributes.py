@@ -54,6 +54,10 @@ class Attributes(Mapping[str, Column]):
             there = ", ".join(map(repr, self._columns)) or "none"
             raise InvalidParameter(f"there is no attribute {name!r}; there are {there}") from None
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The column, or something else where there is none."""
+        return self._columns.get(name, default)
+
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 

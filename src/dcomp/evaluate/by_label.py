@@ -66,10 +66,12 @@ class ByLabel:
         return ["".join(f"{f'#{k}':>7}" for k in components), *lines]
 
 
-def by_label(shares: npt.ArrayLike, labels: Sequence[Any] | npt.NDArray[Any]) -> ByLabel:
+def by_label(
+    shares: npt.ArrayLike, labels: Sequence[Any] | npt.NDArray[Any], *, most: int = MOST
+) -> ByLabel:
     """Mean shares by label, one per document; rows of scores are divided by their sums.
 
-    Groups come by name. Where there are more than eight labels, the rest are "others"; numbers of
+    Groups come by name. Where there are more than `most` labels, the rest are "others"; numbers of
     more than eight values become four groups of about as many documents. Documents without a label
     (None, NaN) are "unknown", which comes last.
 
@@ -83,7 +85,7 @@ def by_label(shares: npt.ArrayLike, labels: Sequence[Any] | npt.NDArray[Any]) ->
             f"labels must be one per document: {len(rows)} documents, {len(column)} labels"
         )
     rows = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
-    names, place = _groups(column)
+    names, place = _groups(column, most)
     sizes = np.bincount(place, minlength=len(names))
     mean = np.stack([rows[place == g].mean(axis=0) for g in range(len(names))])
     spread = np.stack([rows[place == g].std(axis=0) for g in range(len(names))])
@@ -91,7 +93,7 @@ def by_label(shares: npt.ArrayLike, labels: Sequence[Any] | npt.NDArray[Any]) ->
     return ByLabel(tuple(names), sizes, read_only(mean), read_only(error))
 
 
-def _groups(column: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[np.intp]]:
+def _groups(column: npt.NDArray[Any], most: int) -> tuple[list[str], npt.NDArray[np.intp]]:
     """The names of groups, and the group of each document."""
     if column.dtype.kind in "iuf":
         texts = _of_numbers(np.asarray(column, np.float64))
@@ -100,8 +102,8 @@ def _groups(column: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[np.intp]]:
         often: dict[str, int] = {}
         for text in texts:
             often[text] = often.get(text, 0) + 1
-        if len(often) > MOST:
-            kept = set(sorted(often, key=lambda name: (-often[name], name))[: MOST - 1])
+        if len(often) > most:
+            kept = set(sorted(often, key=lambda name: (-often[name], name))[: most - 1])
             texts = [text if text in kept or text == UNKNOWN else OTHERS for text in texts]
     last = (OTHERS, UNKNOWN)
     order = dict.fromkeys(texts)

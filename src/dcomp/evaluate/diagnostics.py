@@ -331,7 +331,10 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
     if residual is not None:
         remarks.append(f"one more sweep moves {100 * residual:.2g} % of the words")
     if kkt is not None:
-        remarks.append(f"the conditions of a maximum are broken by at most {kkt:.2g}")
+        remarks.append(
+            f"no number is further than {kkt:.2g} words, or that part of itself, from the "
+            "conditions of a maximum"
+        )
     remarks += _starts(fit.chains, what)
     verdict, why = _judged_ascent(fit)
     if verdict == CONVERGED and residual is not None and residual > MOVING:

@@ -84,10 +84,26 @@ def correlation_graph(fit: Any, *, least: float = 0.1, n_words: int = 2, ax: Any
         text = f"#{k}{name}\n" + "\n".join(names_of(top[k], 16))
         side = {"ha": "center" if abs(x) < 0.2 else "left" if x > 0 else "right"}
         level = "center" if abs(y) < 0.8 else "bottom" if y > 0 else "top"
-        axes.text(1.12 * x, 1.12 * y, text, fontsize=7, va=level, **side)
+        axes.text(1.16 * x, 1.16 * y, text, fontsize=7, va=level, **side)
+    _say_lines(axes)
     axes.set(xlim=(-1.6, 1.6), ylim=(-1.35, 1.35), aspect="equal")
     axes.set_axis_off()
     return axes
+
+
+def _say_lines(axes: Any) -> None:
+    """What the two kinds of lines mean, of those that are there."""
+    from matplotlib.lines import Line2D
+
+    kinds = {"-": ("together", colour(0)), "--": ("apart", colour(5))}
+    there = {line.get_linestyle() for line in axes.lines}
+    shown = [
+        Line2D([], [], ls=style, color=own, label=name)
+        for style, (name, own) in kinds.items()
+        if style in there
+    ]
+    if shown:
+        axes.legend(handles=shown, fontsize=7, frameon=False, loc="upper left", borderaxespad=0)
 
 
 def circle_places(correlation: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ def report(
     exposure: Any = None,
     n_typical: int | None = None,
     n_opened: int = SAMPLE,
+    dropped: float = 0.0,
     n_jobs: int | None = None,
     overwrite: bool = False,
 ) -> Path:
@@ -78,6 +79,7 @@ def report(
     the score is that of the documents that are shown, and says so. selection: what
     `evaluate.select_components` found. calls: what roll calls were about. n_typical: documents
     shown for each component (5; 3 where components are many). n_opened: others that can be opened.
+    dropped: tokens that were left out of counts before, because the fit does not know them.
 
     >>> import dcomp
     >>> texts = ["A cat and a mouse.", "The dog has a bone.", "Cat and dog."]
@@ -101,7 +103,7 @@ def report(
         )
     order = Order(found, selection, heldout, title, command, calls, n_typical, n_opened)
     known = _SPEECH.get(type(found))
-    material = Material.gather(as_fit(fit), counts, texts, exposure, n_jobs, known)
+    material = Material.gather(as_fit(fit), counts, texts, exposure, n_jobs, known, dropped)
     html = page(**contents(material, order))
     with atomic_write(target, overwrite=overwrite) as stream:
         stream.write(html.encode("utf-8", "backslashreplace"))
@@ -120,8 +122,8 @@ def contents(material: Material, order: Order) -> dict[str, Any]:
         "speech": said,
         "verdict": {
             "word": judged.verdict,
-            "reasons": judged.reasons,
-            "remarks": [name_on_page(remark, 400) for remark in judged.remarks],
+            "reasons": [said.told(reason) for reason in judged.reasons],
+            "remarks": [name_on_page(said.told(remark), 400) for remark in judged.remarks],
         },
         "score": overview.score(material, _heldout(material, order.heldout)),
         "facts": [
@@ -135,7 +137,7 @@ def contents(material: Material, order: Order) -> dict[str, Any]:
                 "k": k,
                 "name": material.component_names[k],
                 "share": 100 * float(material.sizes[k]),
-                "top": [name_on_page(name, 40) for name in top[k]],
+                "top": [name_on_page(said.feature_name(name), 40) for name in top[k]],
             }
             for k in by_size
         ],
@@ -155,7 +157,7 @@ def _heldout(material: Material, heldout: Any) -> Any:
 def _title(material: Material) -> str:
     said, fit = material.speech, material.fit
     n = f"{fit.n_components:,} {said.components if fit.n_components != 1 else said.component}"
-    return f"{n} behind {fit.provenance.n_docs:,} {said.documents}"
+    return f"{n} behind {material.n_fitted:,} {said.documents}"
 
 
 def _measure(fit: Any) -> dict[str, Any]:
@@ -166,14 +168,14 @@ def _measure(fit: Any) -> dict[str, Any]:
 def page_data(material: Material, order: Order, judged: Any) -> dict[str, Any]:
     """What the page's script draws from."""
     fit, K = material.fit, material.n_components
-    names = FeatureNames(fit.features)
+    names = FeatureNames(fit.features, material.speech.feature_name)
     n = order.n_typical or (TYPICAL if K < MANY else 3)
     examples = typical_of(fit, material.counts, material.shares, n)
     shown = {int(i) for documents in examples for i in documents.numbers}
     data: dict[str, Any] = {
         "version": 1,
         "id": fit.provenance.data_fingerprint[:16] + f"-{fit.seed}-{K}",
-        "speech": vars(material.speech),
+        "speech": asdict(material.speech),
         "names": material.component_names,
         "sizes": packed_shares(material.sizes),
         "lambda": WEIGHTS["relevance"],
@@ -189,7 +191,7 @@ def page_data(material: Material, order: Order, judged: Any) -> dict[str, Any]:
         "documents": document_table(material),
         "views": document_views(material, opened(material, shown, order.n_opened), names),
         "tree": _tree(material),
-        "chains": chains.traces(fit, judged),
+        "chains": chains.traces(fit, judged, material.speech),
         "blocs": fields.blocs(material, _only(RollCall, order.found), order.calls),
         "bars": fields.bars(material, _only((Admixture, Signatures), order.found)),
         "profiles": fields.profiles(material, _only(Signatures, order.found)),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.evaluate import Candidate, Diagnostics, Selection
 from dcomp.report.packing import name_on_page
+from dcomp.report.speech import Speech
 from dcomp.result import Fit
 
 _POINTS = 400  # of a trace
@@ -20,9 +21,10 @@ _TRACES = 8  # chains that are drawn
 _LARGEST = 1 << 24  # bytes of a file with a selection
 
 
-def traces(fit: Fit, judged: Diagnostics) -> dict[str, Any]:
+def traces(fit: Fit, judged: Diagnostics, said: Speech | None = None) -> dict[str, Any]:
     """The objective (of a sampler the log joint) sweep by sweep of every chain, and the quantities
-    that the verdict rests on."""
+    that the verdict rests on, in the words of the field."""
+    told = (said or Speech()).told
     chains = fit.chains or (fit.history,)
     best = _best(fit)
     return {
@@ -32,7 +34,7 @@ def traces(fit: Fit, judged: Diagnostics) -> dict[str, Any]:
         "lines": [_thinned(chain["objective"]) for chain in chains[:_TRACES]],
         "best": best if best < _TRACES else None,
         "more": max(len(chains) - _TRACES, 0),
-        "quantities": [_quantity(q) for q in judged.quantities],
+        "quantities": [_quantity(q) | {"name": told(q.name)} for q in judged.quantities],
         "components": _finite(judged.component_rhat),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ class FeatureNames:
     ([0, 1, 0], ['c', 'a'])
     """
 
-    def __init__(self, features: FeatureSpace) -> None:
+    def __init__(self, features: FeatureSpace, said: Callable[[str], str] = str) -> None:
         self._features = features
+        self._said = said  # a name as its field writes it
         self._place: dict[int, int] = {}
 
     def numbers(self, features: npt.NDArray[Any]) -> list[int]:
@@ -35,7 +37,7 @@ class FeatureNames:
 
     def as_list(self) -> list[str]:
         """The names, safe to show."""
-        return [name_on_page(self._features.name(j)) for j in self._place]
+        return [name_on_page(self._said(self._features.name(j))) for j in self._place]
 
     def blocks(self) -> list[int]:
         """The block of each."""
@@ -92,10 +94,30 @@ def _first(
     """Features of `own` that are among the first n for some λ; of equals the first, as
     `top_features` has it."""
     n = min(n, own.size)
+    theta, lift = log_theta[own], log_lift[own]
+    near, most = _near(theta, lift, n)
     found = []
     for step in range(STEPS + 1):
         weight = step / STEPS
-        value = weight * log_theta[own] + (1 - weight) * log_lift[own]
-        may = np.flatnonzero(value >= np.partition(value, -n)[-n])
-        found.append(own[may[np.argsort(-value[may], kind="stable")[:n]]])
+        value = weight * theta[near] + (1 - weight) * lift[near]
+        may = near
+        if np.partition(value, -n)[-n] <= weight * most[0] + (1 - weight) * most[1]:
+            value, may = weight * theta + (1 - weight) * lift, np.arange(own.size)
+        best = np.flatnonzero(value >= np.partition(value, -n)[-n])
+        found.append(own[may[best[np.argsort(-value[best], kind="stable")[:n]]]])
     return np.unique(np.concatenate(found))
+
+
+def _near(
+    theta: npt.NDArray[Any], lift: npt.NDArray[Any], n: int
+) -> tuple[npt.NDArray[Any], tuple[float, float]]:
+    """The features that are large in one or the other, in their order, and the most that any other
+    has of each: whatever is above the same mean of these two is among them. It saves looking at
+    all for each λ."""
+    m = 10 * n
+    if theta.size > 2 * m:
+        ends = float(np.partition(theta, -m)[-m]), float(np.partition(lift, -m)[-m])
+        near = np.flatnonzero((theta > ends[0]) | (lift > ends[1]))
+        if near.size >= n:  # fewer where many are equal
+            return near, ends
+    return np.arange(theta.size), (-np.inf, -np.inf)

@@ -172,16 +172,13 @@ def bars(material: Material, found: Admixture | Signatures | None) -> dict[str, 
 
 
 def _labels(material: Material) -> dict[str, list[str]]:
-    """Groups of documents: attributes of text, or what stands before "::" in all ids."""
+    """Groups of documents: attributes of text that documents share."""
     found = {}
     for name, column in material.attributes.items():
         if column.dtype.kind in "OUSb":
             texts = ["unknown" if v is None else name_on_page(v, 40) for v in column.tolist()]
             if not are_names(len(set(texts)), len(texts)):
                 found[name_on_page(name, 40)] = texts
-    ids = material.fit.doc_ids if material.counts is None else material.counts.doc_ids
-    if ids and all("::" in name for name in ids):
-        found["kind"] = [name_on_page(name.partition("::")[0], 40) for name in ids]
     return found
 
 

@@ -15,6 +15,7 @@ from dcomp.models.arrays import FloatArray
 from dcomp.report.packing import name_on_page, packed_shares
 
 MOST = 12  # attributes on the page
+MOST_GROUPS = 40  # of an attribute that have a bar of their own
 _FEW = 8  # groups that may be small
 _POINTS = 60  # values of a number that are points of their own
 _BINS = 30
@@ -29,9 +30,9 @@ def groups_of(shares: FloatArray, about: Attributes) -> list[dict[str, Any]]:
         column = about[name]
         if column.dtype.kind in "iuf" and is_cut(column):
             continue
-        if as_times(column) is not None or _are_names(column):
+        if as_times(column) is not None or is_name(column):
             continue
-        groups = by_label(shares, column)
+        groups = by_label(shares, column, most=MOST_GROUPS)
         found.append(
             {
                 "name": name_on_page(name, 40),
@@ -61,7 +62,12 @@ def _shown(about: Attributes) -> list[str]:
     return list(about)[:MOST]
 
 
-def _are_names(column: npt.NDArray[Any]) -> bool:
+def is_name(column: npt.NDArray[Any]) -> bool:
+    """Whether an attribute names documents, as a surname does, rather than groups of them.
+
+    >>> is_name(np.array(["Akaka", "Baucus"], object)), is_name(np.array(["D", "D"], object))
+    (True, False)
+    """
     if column.dtype.kind != "O":
         return False
     known = [value for value in column.tolist() if value is not None]

@@ -13,6 +13,7 @@ from dcomp.data import Attributes, Counts, as_counts
 from dcomp.errors import InvalidParameter
 from dcomp.evaluate.documents import shares_of
 from dcomp.evaluate.hierarchy import node_shares
+from dcomp.io.calls import OUTCOME
 from dcomp.models.arrays import FloatArray
 from dcomp.report.packing import name_on_page
 from dcomp.report.speech import Speech
@@ -44,18 +45,25 @@ class Material:
         exposure: Any = None,
         n_jobs: int | None = None,
         speech: Speech | None = None,
+        dropped: float = 0.0,
     ) -> Material:
         """From what was given; documents that were not fitted are folded in. The words of a field
-        are told from the table unless they are known."""
-        counts, dropped = None, 0.0
+        are told from the table unless they are known. dropped: tokens that were left out of X
+        before, because the fit does not know them."""
+        counts = None
         if X is not None:
             given = as_counts(X, fractional=fit.provenance.fractional)
-            counts, dropped = given.aligned_to(fit.features)
+            counts, more = given.aligned_to(fit.features)
+            dropped += more
         shares = shares_of(fit, counts, exposure=exposure, n_jobs=n_jobs)
         about = fit.attributes if counts is None else counts.attributes
         if counts is not None and not about and fit.is_of(counts):
             about = fit.attributes
         speech = speech or Speech.of(fit, counts)
+        ids = fit.doc_ids if counts is None else counts.doc_ids
+        if speech.field == "votes" and ids is not None and OUTCOME in ids:
+            about = _with_outcome(about, ids.index(OUTCOME))
+        about = _with_kinds(about, ids, len(shares))
         found = as_texts(texts, len(shares))
         return cls(fit, counts, shares, about, dropped, speech, found, n_jobs)
 
@@ -68,6 +76,17 @@ class Material:
     def n_components(self) -> int:
         """K."""
         return self.fit.n_components
+
+    @cached_property
+    def n_fitted(self) -> int:
+        """Documents that were fitted; the outcome of roll calls, which is a voter to the fit, is
+        none to a reader."""
+        return self.fit.provenance.n_docs - self.has_outcome
+
+    @cached_property
+    def has_outcome(self) -> bool:
+        """Whether the outcome of roll calls was fitted as one more voter."""
+        return self.speech.field == "votes" and OUTCOME in (self.fit.doc_ids or ())
 
     @cached_property
     def are_fitted(self) -> bool:
@@ -102,6 +121,25 @@ class Material:
         """Its number, and its name where it has one."""
         name = self.component_names[k]
         return f"#{k} {name}" if name else f"#{k}"
+
+
+def _with_kinds(about: Attributes, ids: Sequence[str] | None, n_docs: int) -> Attributes:
+    """What stands before "::" in all ids, as tables of tumours have it, is their kind."""
+    if not ids or "kind" in about or not all("::" in name for name in ids):
+        return about
+    kinds = [name.partition("::")[0] for name in ids]
+    return Attributes(n_docs, {"kind": kinds, **about})
+
+
+def _with_outcome(about: Attributes, row: int) -> Attributes:
+    """The outcome of roll calls is of no party, and no voter whose party is unknown either."""
+    columns: dict[str, Any] = {}
+    for name, column in about.items():
+        values = column.tolist()
+        if column.dtype.kind == "O" and values[row] is None:
+            values[row] = "the outcome"
+        columns[name] = values
+    return Attributes(about.n_docs, columns)
 
 
 def as_texts(texts: Any, n_docs: int) -> Texts:

@@ -23,6 +23,7 @@ Facts = list[tuple[str, str]]
 
 _LIGHT = 2e9  # tokens times components up to which one more sweep is made for the verdict
 _SCORED = 2_000  # documents that the score is taken over, unless held-out ones are given
+_WITHOUT_PRIORS = ("ml", "tempered-em")
 _ENDS = {
     "converged": "the stopping rule was met",
     "rounding": "it came to rest as far as rounding shows",
@@ -45,7 +46,7 @@ def model_facts(material: Material) -> Facts:
     """What was assumed, and which priors came out."""
     fit, said = material.fit, material.speech
     facts = [
-        ("Model", _name(fit)),
+        ("Model", _name(fit, said.model)),
         (said.components.capitalize(), f"{fit.n_components:,}"),
         ("Algorithm", fit.algorithm.name + (" (approximate)" if fit.is_approximate else "")),
         ("Sweeps", f"{fit.n_sweeps:,}; {_ENDS.get(fit.reason, fit.reason)}"),
@@ -54,6 +55,8 @@ def model_facts(material: Material) -> Facts:
     if len(fit.chains) > 1:
         pooled = "the best is shown"
         facts.append(("Chains", f"{len(fit.chains)}; {pooled}"))
+    if fit.algorithm.name in _WITHOUT_PRIORS:
+        return [*facts, ("Priors", "none: maximum likelihood")]
     for parameter in fit.model.scores.parameters():
         values = np.asarray(parameter.value, np.float64)
         how = "learned" if parameter.name in fit.model.scores.learned else "given"
@@ -64,9 +67,11 @@ def model_facts(material: Material) -> Facts:
     return facts
 
 
-def _name(fit: Fit) -> str:
+def _name(fit: Fit, in_the_field: str = "") -> str:
     """What the model is called, by us and by others."""
     key = fit.model.key
+    if key == "DM" and in_the_field:
+        return f"{key}: {fit.model.long_name}, which is {in_the_field}"
     others = [name.upper() for name in ALIASES.get(key, ()) if len(name) <= 4]
     also = f", also called {' or '.join(others[:2])}" if others else ""
     return f"{key}: {fit.model.long_name}{also}"
@@ -75,7 +80,8 @@ def _name(fit: Fit) -> str:
 def data_facts(material: Material) -> Facts:
     """What was fitted, and what is shown where that is something else."""
     fit, said, made = material.fit, material.speech, material.fit.provenance
-    facts = [(said.documents.capitalize(), f"{made.n_docs:,}")]
+    one_more = ", and the outcomes as one more" if material.has_outcome else ""
+    facts = [(said.documents.capitalize(), f"{material.n_fitted:,}{one_more}")]
     if fit.features.n_blocks > 1:
         facts.append((said.blocks.capitalize(), f"{fit.features.n_blocks:,}"))
     if said.field != "votes":  # a roll call has two
@@ -111,10 +117,10 @@ def left_out(material: Material) -> list[str]:
         )
     if material.dropped and counts is not None:
         whole = material.dropped + counts.n_tokens
+        which = "were not fitted" if material.are_fitted else "the fit does not know"
         lines.append(
-            f"{100 * material.dropped / whole:.1f} % of the {said.tokens} shown here "
-            f"({amount(material.dropped)} of {amount(whole)}) are none of the fit's "
-            f"{said.features}, and are not counted."
+            f"{100 * material.dropped / whole:.1f} % of the {said.tokens} of the file "
+            f"({amount(material.dropped)} of {amount(whole)}) are {said.features} that {which}."
         )
     return lines or ["Nothing that the fit knows of."]
 
@@ -127,7 +133,8 @@ def _of_text(fit: Fit) -> list[str]:
     rules = []
     if text.stop_words is not None:
         own = text.stop_words
-        rules.append(f"{own} stop words" if isinstance(own, str) else f"{len(own)} stop words")
+        which = own.capitalize() if isinstance(own, str) else f"{len(own):,}"
+        rules.append(f"{which} stop words")
     if text.numbers == "none" and text.token is None:
         rules.append("numbers")
     if text.min_length > 1:
@@ -158,7 +165,7 @@ def making(material: Material, command: str | None) -> Facts:
         ("Fingerprint of the data", made.data_fingerprint[:16]),
     ]
     if command:
-        facts.append(("Command", name_on_page(command, 400)))
+        facts.append(("Command of this page", name_on_page(command, 400)))
     return facts
 
 
@@ -171,7 +178,7 @@ def score(material: Material, heldout: HeldOut | Counts | None) -> dict[str, str
     documents; None where it cannot be said."""
     said = material.speech
     if isinstance(heldout, HeldOut):
-        return _score_lines(heldout, f"{heldout.n_docs:,} {said.documents} that were held out")
+        return _score_lines(material, heldout, f"{heldout.n_docs:,} {said.documents} held out")
     counts = material.counts if heldout is None else heldout
     if counts is None:
         return None
@@ -189,7 +196,7 @@ def score(material: Material, heldout: HeldOut | Counts | None) -> dict[str, str
     seen = seen or said_of_training(material.fit, counts) is not None
     where = "of the fit itself: not held out, so better than new ones would do"
     which = where if seen else "that the fit has not seen"
-    return _score_lines(found, f"{found.n_docs:,} {said.documents} {which}")
+    return _score_lines(material, found, f"{found.n_docs:,} {said.documents} {which}")
 
 
 def _exposure(material: Material, some: Counts) -> Any:
@@ -200,12 +207,17 @@ def _exposure(material: Material, some: Counts) -> Any:
     return given
 
 
-def _score_lines(found: HeldOut, which: str) -> dict[str, str]:
+def _score_lines(material: Material, found: HeldOut, which: str) -> dict[str, str]:
+    said, one = material.speech, material.speech.token
     digits = 3 if found.perplexity < 10 else 1
+    # Among many words a probability is too small to mean anything to a reader.
+    told = f"A hidden {one} was given a probability of {1 / found.perplexity:.3g} on (geometric) "
+    meaning = f"{told}average. " if found.perplexity < 50 else ""
     return {
         "value": f"{found.perplexity:,.{digits}f} ± {found.perplexity_error:,.{digits}f}",
         "name": "perplexity",
-        "detail": f"Half of each is given, the other half told: {amount(found.n_tokens)} tokens of "
-        f"{which}. Log-likelihood {found.log_likelihood:.4f} ± {found.standard_error:.4f} per "
-        "token; ± is one standard error over documents. Lower perplexity is better.",
+        "detail": f"Half of each is given, the other half told: {amount(found.n_tokens)} "
+        f"{said.tokens} of {which}. {meaning}Log-likelihood {found.log_likelihood:.4f} ± "
+        f"{found.standard_error:.4f} per {one}; ± is one standard error over {said.documents}. "
+        "Lower perplexity is better.",
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from dcomp.data import Counts
-from dcomp.data.mutations import is_type
+from dcomp.data.mutations import is_type, type_name
 from dcomp.result import Fit
 from dcomp.use.rollcall import are_votes
 
@@ -26,7 +27,9 @@ class Speech:
     feature: str = "feature"
     features: str = "features"
     tokens: str = "tokens"
+    token: str = "token"
     blocks: str = "blocks of features"  # where there are several
+    model: str = ""  # what the field calls DM
 
     @classmethod
     def of(cls, fit: Fit, counts: Counts | None) -> Speech:
@@ -46,29 +49,66 @@ class Speech:
             return TEXT
         return cls()
 
+    def feature_name(self, name: str) -> str:
+        """A feature as the field writes it, whatever the file does.
 
-TEXT = Speech("text", feature="word", features="words", tokens="words")
-VOTES = Speech("votes", "voter", "voters", "bloc", "blocs", "vote", "votes", "votes", "roll calls")
+        >>> MUTATIONS.feature_name("C>T ACG"), VOTES.feature_name("v1=yea")
+        ('A[C>T]G', 'v1=yea')
+        """
+        return type_name(name) if self.field == "mutations" else name
+
+    def told(self, line: str) -> str:
+        """What the library says of any table, in these words.
+
+        >>> VOTES.told("component 3 is all but empty; one more sweep moves 1 % of the words")
+        'bloc 3 is all but empty; one more sweep moves 1 % of the votes'
+        """
+        own = {
+            "component": self.component,
+            "components": self.components,
+            "document": self.document,
+            "documents": self.documents,
+            "words": self.tokens,
+        }
+        return re.sub(rf"\b({'|'.join(own)})\b", lambda found: own[found[0]], line)
+
+
+TEXT = Speech("text", feature="word", features="words", tokens="words", token="word")
+VOTES = Speech(
+    field="votes",
+    document="voter",
+    documents="voters",
+    component="bloc",
+    components="blocs",
+    feature="vote",
+    features="votes",
+    tokens="votes",
+    token="vote",
+    blocks="roll calls",
+)
 GENOTYPES = Speech(
-    "genotypes",
-    "person",
-    "people",
-    "ancestry",
-    "ancestries",
-    "allele",
-    "alleles",
-    "allele copies",
-    "loci",
+    field="genotypes",
+    document="person",
+    documents="people",
+    component="ancestry",
+    components="ancestries",
+    feature="allele",
+    features="alleles",
+    tokens="allele copies",
+    token="allele copy",
+    blocks="loci",
+    model="the admixture model of STRUCTURE and ADMIXTURE",
 )
 MUTATIONS = Speech(
-    "mutations",
-    "tumour",
-    "tumours",
-    "signature",
-    "signatures",
-    "mutation type",
-    "mutation types",
-    "mutations",
+    field="mutations",
+    document="tumour",
+    documents="tumours",
+    component="signature",
+    components="signatures",
+    feature="mutation type",
+    features="mutation types",
+    tokens="mutations",
+    token="mutation",
 )
 
 

@@ -1,6 +1,7 @@
 """What a tired user types: one line on stderr, no traceback, the right exit code."""
 
 import os
+import sys
 
 import pytest
 
@@ -114,6 +115,28 @@ def test_wrong_commands(run):
     alone = run()
     assert alone.code == 2
     assert "Usage: dcomp" in alone.err
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("-k", "five"), ("-k", "0"), ("--tol", "small"), ("--max-iter", "1.5")]
+)
+def test_a_value_that_is_none_is_named(run, corpus, flag, value):
+    done = run("fit", corpus, flag, value)
+    assert_one_line(done, 2)
+    assert f"'{flag}'" in done.err
+    assert value in done.err.partition(f"'{flag}'")[2]
+    assert "Input should" not in done.err
+
+
+def test_a_message_is_folded_where_a_terminal_is_narrow(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    cli.say("words " * 12)
+    assert capsys.readouterr().err.count("\n") == 1  # in a pipe it stays one line
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    cli.say("words " * 12)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 40
 
 
 @pytest.mark.parametrize("name", ["demo", "fit", "transform", "evaluate", "diagnose", "models"])

@@ -40,7 +40,7 @@ def test_json_says_where_it_is(run, letters, tmp_path):
     page = tmp_path / "page.html"
     done = run("report", fit, "-o", page, "--json")
     assert done.code == 0
-    assert json.loads(done.out) == {"report": str(page), "bytes": page.stat().st_size}
+    assert json.loads(done.out) == {"output": str(page), "bytes": page.stat().st_size}
     assert '\\u003c","script"' not in page.read_text(encoding="utf-8")  # of documents no text
 
 

@@ -41,6 +41,12 @@ def test_values_are_kept_by_kind():
     assert about["all gaps"].tolist() == [None] * 3
 
 
+def test_a_name_that_is_not_there_has_no_column():
+    about = Attributes(2, {"party": ["D", "R"]})
+    assert about.get("party").tolist() == ["D", "R"]
+    assert about.get("state") is None
+
+
 def test_whole_numbers_beyond_int64_become_numbers():
     assert Attributes(1, {"id": np.array([2**64 - 1], np.uint64)})["id"].dtype == np.float64
 

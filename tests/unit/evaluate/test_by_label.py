@@ -49,3 +49,10 @@ def test_many_components_come_below_each_other() -> None:
     assert [name for row in heads for name in row] == [f"#{k}" for k in range(20)]
     shares = [line.split("6", 1)[1].split("%")[:-1] for line in lines if line.startswith("b ")]
     assert [int(cell) for row in shares for cell in row] == np.rint(100 * found.mean[1]).tolist()
+
+
+def test_as_many_groups_as_are_asked_for():
+    labels = [f"g{i % 20}" for i in range(60)]
+    shares = np.ones((60, 2))
+    assert len(by_label(shares, labels, most=20).names) == 20
+    assert len(by_label(shares, labels).names) == 8

@@ -1,5 +1,7 @@
 """Panels of fields appear where the table is one of theirs, with the numbers of `dcomp.use`."""
 
+import re
+
 import numpy as np
 import pytest
 from support.report_pages import unpacked
@@ -71,3 +73,48 @@ def test_answers_are_no_genotypes(made):
         [[1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 1, 0]], blocks=["a", "a", "b", "b"]
     )
     assert ">Shares</button>" in made(dcomp.LDA(2, verbose=0).fit(counts), counts)[0]
+
+
+def test_the_outcome_of_roll_calls_is_no_voter_to_a_reader(made):
+    from dcomp.io.calls import Calls, with_outcome
+
+    counts = dcomp.datasets.votes(12, 30, seed=1).counts.with_attributes(party=["D", "R"] * 6)
+    counts = with_outcome(counts, Calls({}))
+    page, data = made(dcomp.LDA(2, verbose=0).fit(counts), counts)
+    assert "2 blocs behind 12 voters" in page
+    assert "12, and the outcomes as one more" in page
+    (party,) = data["groups"]
+    assert dict(zip(party["groups"], party["sizes"], strict=True)) == {
+        "D": 6, "R": 6, "the outcome": 1
+    }  # fmt: skip
+
+
+def test_a_field_is_told_in_its_own_words(made):
+    table = dcomp.datasets.votes(12, 30, seed=1)
+    fit = dcomp.LDA(5, algorithm="gibbs", max_iter=30, verbose=0).fit(table.counts)
+    page, data = made(fit, table.counts)
+    overview = page.partition('id="panel-overview"')[2].partition('id="panel-components"')[0]
+    assert "probability of 0." in overview
+    assert not re.search(r"component|token|document", overview.replace("<section", ""))
+    assert [q["name"] for q in data["chains"]["quantities"]][:2] == ["log joint", "votes"]
+
+
+def test_tumours_have_their_kind_and_types_the_names_of_the_field(made):
+    types = [f"{c} {a}{c[0]}{b}" for c in ("C>A", "C>T") for a in "ACGT" for b in "ACGT"]
+    X = np.random.default_rng(0).poisson(4.0, (12, 32))
+    ids = [f"{'lung' if i < 8 else 'skin'}::{i}" for i in range(12)]
+    counts = dcomp.Counts.from_matrix(X, feature_names=types, doc_ids=ids)
+    page, data = made(dcomp.use.signatures(counts, 2))
+    assert set(data["features"]) == {f"{n[4]}[{n[:3]}]{n[6]}" for n in types}
+    assert types[0] not in page
+    (kind,) = data["groups"]
+    assert (kind["name"], kind["groups"], kind["sizes"]) == ("kind", ["lung", "skin"], [8, 4])
+    assert [group["name"] for group in data["bars"]["groups"]] == ["kind"]
+
+
+def test_maximum_likelihood_has_no_priors_to_show(made):
+    table = dcomp.datasets.genotypes(30, 60, f_st=(0.3, 0.3), seed=1)
+    page = made(dcomp.use.admixture(table.counts, 2, with_intervals=False))[0]
+    assert "none: maximum likelihood" in page
+    assert "Prior alpha" not in page
+    assert "STRUCTURE and ADMIXTURE" in page

@@ -55,3 +55,12 @@ def test_those_that_go_together_are_neighbours():
     np.fill_diagonal(correlation, 1)
     found = groups[order][leaf_order(correlation)]
     assert len(set(found[:3])) == len(set(found[3:])) == 1
+
+
+def test_single_precision_is_enough_for_many(monkeypatch):
+    p = np.random.default_rng(3).dirichlet(np.full(9000, 0.05), 20)
+    exact = jensen_shannon(p)
+    monkeypatch.setattr(geometry, "_MANY", 0)
+    rough = jensen_shannon(p)
+    assert rough == pytest.approx(exact, abs=1e-5)
+    assert not np.array_equal(rough, exact)

@@ -211,3 +211,30 @@ def test_the_same_fit_gives_the_same_page(animals, tmp_path):
         dcomp.report(fit, counts, tmp_path / f"{n}.html", n_jobs=n).read_bytes() for n in (1, 2)
     ]
     assert pages[0] == pages[1]
+
+
+def test_twenty_groups_have_a_bar_each(animals, made):
+    counts, fit = animals
+    many = [f"g{i % 20}" for i in range(120)]
+    X = np.random.default_rng(0).poisson(1.0, (120, counts.n_features))
+    table = dcomp.Counts.from_matrix(X, feature_names=counts.features.names)
+    data = made(fit, table.with_attributes(group=many))[1]
+    assert len(data["groups"][0]["groups"]) == 20
+
+
+def test_what_many_documents_share_stands_before_what_names_one(animals, made):
+    fit = animals[1]
+    about = {"surname": [f"s{i}" for i in range(6)], "party": ["D", "R"] * 3}
+    table = dcomp.Counts.from_texts(TEXTS).with_attributes(**about)
+    columns = made(fit, table)[1]["documents"]["attributes"]
+    assert [column["name"] for column in columns] == ["party", "surname"]
+
+
+def test_what_was_left_out_before_is_said(animals, made):
+    counts, fit = animals
+    n = int(counts.n_tokens)
+    page = made(fit, counts, dropped=n)[0]
+    assert (
+        f"50.0 % of the words of the file ({n} of {2 * n}) are words that were not fitted" in page
+    )
+    assert "were not fitted" not in made(fit, counts)[0]

@@ -119,6 +119,12 @@ function probability(value) {
   return value >= 0.001 ? value.toFixed(4) : value.toExponential(1);
 }
 
+/** With a minus that is as wide as a plus. @param {number} value @param {number} [digits] */
+function signed(value, digits = 2) {
+  const text = value.toFixed(digits);
+  return text.replace("-", Number(text) ? "−" : "");
+}
+
 /** @param {string} text */
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -189,6 +195,12 @@ function keepNames() {
 /** The number of a component, and its name. @param {number} k */
 function label(k) {
   return NAMES[k] ? `#${k} ${NAMES[k]}` : `#${k}`;
+}
+
+/** The published signature that one is like, where that is sure enough to stand for it. @param {number} k */
+function likeOf(k) {
+  const known = DATA.profiles && DATA.profiles.published[k];
+  return known && known[1] >= 0.9 ? `≈ ${known[0]}` : "";
 }
 
 /* Panels draw themselves when they are first looked at, and again after names have changed. */

@@ -85,6 +85,7 @@ function lineChart(given) {
   const all = given.series.flatMap((line) => Array.from(line.y, (v, i) => [v - (line.error ? line.error[i] : 0), v + (line.error ? line.error[i] : 0)]).flat());
   const xs = given.series.flatMap((line) => Array.from(line.x));
   let [low, high] = [given.from ?? minimum(all), maximum(all)];
+  if (given.asPercent && high > 0.9) high = Math.max(high, 1);
   if (low === high) [low, high] = [low - 1, high + 1];
   const [first, last] = [minimum(xs), maximum(xs)];
   const X = (/** @type {number} */ v) => left + (last > first ? (v - first) / (last - first) : 0.5) * (width - left - right);
@@ -140,7 +141,7 @@ function maximum(values) {
  * @param {string} caption @param {string[]} heads @param {(string | number | Node)[][]} rows
  */
 function plainTable(caption, heads, rows) {
-  const numeric = heads.map((_, c) => rows.length > 0 && rows.every((row) => typeof row[c] === "number" || /^[-+]?[\d.,e–%± -]+$/.test(String(row[c]))));
+  const numeric = heads.map((_, c) => rows.length > 0 && rows.every((row) => typeof row[c] === "number" || /^[-−+]?[\d.,e–%±− -]+$/.test(String(row[c]))));
   return h("table", {},
     h("caption", {}, caption),
     h("thead", {}, h("tr", {}, ...heads.map((name, c) => h("th", { scope: "col", class: numeric[c] ? "number" : null }, name)))),

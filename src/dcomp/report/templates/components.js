@@ -94,9 +94,9 @@ function showComponent(detail) {
   const at = BY_SIZE.indexOf(k);
   const step = (/** @type {number} */ by) => openComponent(BY_SIZE[(at + by + K) % K]);
   detail.replaceChildren(
-    h("div", { class: "tools" },
+    h("div", { class: "tools whose" },
       h("h3", {}, `${capital(SAY.component)} #${k}`), name,
-      h("span", {}, `${percent(SIZES[k])} of all ${SAY.tokens}`),
+      h("span", {}, `${percent(SIZES[k])} of all ${SAY.tokens}`), h("span", { class: "small" }, isolated(likeOf(k))),
       h("span", { class: "no-print" },
         h("button", { type: "button", class: "quiet", "aria-label": `Previous ${SAY.component}`, onclick: () => step(-1) }, "←"), " ",
         h("button", { type: "button", class: "quiet", "aria-label": `Next ${SAY.component}`, onclick: () => step(1) }, "→"))),
@@ -168,7 +168,7 @@ function trendBlocks(k) {
       what: `Mean share of ${label(k)} along ${by.name}, from ${percent(minimum(y))} to ${percent(maximum(y))}` });
     const caption = by.width ? `Means over intervals of ${Number(by.width.toPrecision(3))}` : "Means over each value";
     return h("figure", { class: "block" }, h("h4", {}, "Share along ", isolated(by.name)), picture,
-      h("figcaption", {}, `${caption}; the band is one standard error over ${SAY.documents}, and nothing where there is a single one.${by.missing ? ` ${amount(by.missing)} ${SAY.documents} have no value.` : ""}`),
+      h("figcaption", {}, `${caption}; the band is one standard error over ${SAY.documents}; there is none where there is a single one.${by.missing ? ` ${amount(by.missing)} ${SAY.documents} have no value.` : ""}`),
       folded("Numbers", () => plainTable(`Share of ${label(k)}`, [by.name, SAY.documents, "share", "± error"], by.at.map((/** @type {number} */ x, /** @type {number} */ t) => [String(Number(x.toPrecision(6))), by.sizes[t], percent(y[t]), percent(e[t])]))));
   });
 }
@@ -179,6 +179,6 @@ function typicalBlock(k) {
   const items = found.number.map((/** @type {number} */ i, /** @type {number} */ n) => h("li", {},
     h("button", { type: "button", class: "link", onclick: () => openDocument(i) }, isolated(documentName(i))), ` ${percent(found.share[n], 0)}`, snippet(i, k)));
   return h("div", { class: "block" }, h("h4", {}, `Most typical ${SAY.documents}`),
-    h("p", { class: "small" }, `Those with the largest share of this ${SAY.component}; ${SAY.features} that are most probably of it are marked.`),
+    h("p", { class: "small" }, `Those with the largest share of this ${SAY.component}; ${SAY.features} that are most probably of it are marked.${found.number.some((/** @type {number} */ i) => DATA.views[i] && DATA.views[i].order) ? " A dot is one that was left out." : ""}`),
     h("ol", { class: "docs" }, ...items));
 }

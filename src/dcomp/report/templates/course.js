@@ -38,7 +38,7 @@ panel("chains", (place) => {
   both.append(h("figure", {}, h("h3", {}, `${name}, sweep by sweep`), lineChart({ series, xName: "sweep", yName: name, what: `${name} over sweeps, ${series.length} chain${series.length > 1 ? "s" : ""}` }), colourKey(series)));
   if (late.length) both.append(h("figure", {}, h("h3", {}, found.samples ? "After the burn-in" : "After the first quarter"), lineChart({ series: late, xName: "sweep", yName: name, what: `${name} of later sweeps` }), h("figcaption", {}, found.samples ? "Chains that agree lie over each other and show no trend." : "A climb that has come to rest is flat at its end.")));
   if (found.quantities.length) {
-    place.append(scrolled("Mixing", plainTable("Quantities that do not depend on how components are numbered: R-hat near 1 says that chains agree; effective draws say how much they are worth.",
+    place.append(scrolled("Mixing", plainTable(`Quantities that do not depend on how ${SAY.components} are numbered: R-hat near 1 says that chains agree; effective draws say how much they are worth.`,
       ["Quantity", "R-hat", "Effective draws", "in the tails", "Draws"], found.quantities.map((/** @type {Json} */ q) => [q.name, q.rhat.toFixed(3), Math.round(q.bulk), Math.round(q.tail), q.draws]))));
   }
   if (found.components) {

@@ -23,7 +23,7 @@ function shareIn(row, k) {
   return 0;
 }
 
-/** @typedef {{name: string, text: (row: number) => string, value: (row: number) => number | string, number: boolean, width: string}} Column */
+/** @typedef {{name: string, text: (row: number) => string, value: (row: number) => number | string, number: boolean, width: string, down?: boolean}} Column the first click sorts by value, with `down` the largest number first */
 
 /** @type {number | null} */
 let ofComponent = null;
@@ -34,14 +34,14 @@ function documentColumns() {
   const m = DOCS.main;
   /** @type {Column[]} */
   const columns = [
-    { name: capital(SAY.document), text: (r) => documentName(number[r]), value: (r) => (DOCS.ids ? DOCS.ids[r].toLowerCase() : number[r]), number: false, width: "15rem" },
-    { name: capital(SAY.tokens), text: (r) => amount(Number(length[r].toFixed(2))), value: (r) => -length[r], number: true, width: "6rem" },
+    { name: capital(SAY.document), text: (r) => documentName(number[r]), value: (r) => (DOCS.ids ? DOCS.ids[r].toLowerCase() : number[r]), number: false, width: document.documentElement.clientWidth < 500 ? "9.5rem" : "15rem" },
+    { name: capital(SAY.tokens), text: (r) => amount(Number(length[r].toFixed(2))), value: (r) => -length[r], number: true, down: true, width: `${Math.max(6.5, 0.62 * SAY.tokens.length + 1.6)}rem` },
   ];
   if (ofComponent === null) columns.push({ name: `Largest ${SAY.components}`, text: (r) => mainOf(r, 3), value: (r) => component[r * m], number: false, width: "16rem" });
   const k = ofComponent;
   columns.push(k === null
-    ? { name: "Largest share", text: (r) => percent(share[r * m], 0), value: (r) => -share[r * m], number: true, width: "7.5rem" }
-    : { name: `Share of ${label(k)}`, text: (r) => percent(shareIn(r, k)), value: (r) => -shareIn(r, k), number: true, width: "12rem" });
+    ? { name: "Largest share", text: (r) => percent(share[r * m], 0), value: (r) => -share[r * m], number: true, down: true, width: "8.5rem" }
+    : { name: `Share of ${label(k)}`, text: (r) => percent(shareIn(r, k)), value: (r) => -shareIn(r, k), number: true, down: true, width: "12rem" });
   for (const about of DOCS.attributes) columns.push(attributeColumn(about));
   return columns;
 }
@@ -131,9 +131,9 @@ function sortRows(rows, column) {
 /** @param {Column[]} columns @param {() => void} fill */
 function headRow(columns, fill) {
   return h("tr", { "aria-rowindex": 1 }, ...columns.map((column, c) => {
-    const here = c === sortedBy;
-    const cell = h("th", { scope: "col", class: column.number ? "number" : null, "aria-sort": here ? (turned ? "descending" : "ascending") : null },
-      h("button", { type: "button", onclick: () => { turned = here ? !turned : false; sortedBy = c; fill(); } }, isolated(column.name), here ? (turned ? " ▼" : " ▲") : ""));
+    const here = c === sortedBy, falls = turned !== Boolean(column.down);
+    const cell = h("th", { scope: "col", class: column.number ? "number" : null, "aria-sort": here ? (falls ? "descending" : "ascending") : null },
+      h("button", { type: "button", onclick: () => { turned = here ? !turned : false; sortedBy = c; fill(); } }, isolated(column.name), here ? (falls ? " ▼" : " ▲") : ""));
     cell.style.width = column.width;
     return cell;
   }));

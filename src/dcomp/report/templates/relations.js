@@ -7,14 +7,14 @@ panel("map", (place) => {
   const scale = Math.min((width - 2 * room) / Math.max(x1 - x0, 1e-9), (height - 2 * room) / Math.max(y1 - y0, 1e-9));
   const X = (/** @type {number} */ v) => width / 2 + (v - (x0 + x1) / 2) * scale;
   const Y = (/** @type {number} */ v) => height / 2 - (v - (y0 + y1) / 2) * scale;
-  const widest = Math.min(44, Math.max(12, 200 / Math.sqrt(K))) * Math.max(0.6, width / 760);
+  const widest = Math.min(44, Math.max(12, 150 / Math.sqrt(K))) * Math.max(0.6, width / 760);
   const radius = (/** @type {number} */ k) => Math.max(3, widest * Math.sqrt(SIZES[k] / Math.max(SIZES[BY_SIZE[0]], 1e-9)));
   const card = h("div", { class: "card", "aria-live": "polite" });
   /** @type {SVGElement[]} */
   const dots = [];
   const choose = (/** @type {number} */ k) => {
     for (const [other, dot] of dots.entries()) dot.classList.toggle("on", other === k);
-    card.replaceChildren(h("h3", {}, isolated(label(k))), h("p", {}, `${percent(SIZES[k])} of all ${SAY.tokens}`), h("p", {}, isolated(inWords(k, 12))),
+    card.replaceChildren(h("h3", {}, isolated(label(k))), h("p", {}, `${percent(SIZES[k])} of all ${SAY.tokens}`), firstFeatures(k),
       h("button", { type: "button", onclick: () => openComponent(k) }, `Open this ${SAY.component}`));
   };
   for (let k = 0; k < K; k += 1) {
@@ -24,11 +24,7 @@ panel("map", (place) => {
       onkeydown: (/** @type {any} */ e) => steer(e, k, choose, dots) }));
   }
   const big = BY_SIZE.map((k) => dots[k]);
-  const texts = BY_SIZE.slice(0, 80).flatMap((k) => {
-    const word = NAMES[k] || (K <= 40 ? topFeatures(k, DATA.lambda, 1).map((row) => row.name).join("") : "");
-    const [x, y] = [X(map.x[k]).toFixed(1), Y(map.y[k])];
-    return [s("text", { class: "dot-label", x, y: y.toFixed(1) }, k), word ? s("text", { class: "dot-label", x, y: (y + 13).toFixed(1) }, word.slice(0, 18)) : null];
-  });
+  const texts = mapLabels(BY_SIZE.slice(0, 80).map((k) => ({ k, x: X(map.x[k]), y: Y(map.y[k]), r: radius(k) })));
   const search = h("input", { type: "search", placeholder: `Name, number or ${SAY.feature}`, "aria-label": `Find ${SAY.components} on the map`, oninput: () => {
     for (const [k, dot] of dots.entries()) dot.classList.toggle("found", search.value.trim() !== "" && isMeant(k, search.value));
   } });
@@ -39,6 +35,37 @@ panel("map", (place) => {
     card));
   choose(current);
 });
+
+/** What a component is best known by: its first features, or of votes what these were about. @param {number} k */
+function firstFeatures(k) {
+  const rows = topFeatures(k, DATA.lambda, 12);
+  if (!rows.some((row) => DATA.about[row.feature])) return h("p", {}, isolated(rows.map((row) => row.name).join(", ")));
+  return h("ul", { class: "votes-of small" }, ...rows.slice(0, 6).map((row) => h("li", {}, isolated(row.name), DATA.about[row.feature] ? ": " : "", isolated(DATA.about[row.feature] || ""))));
+}
+
+/**
+ * Numbers, and words where these say something, as many as have room: the largest first. Beside a dot that is too small to hold them.
+ * @param {{k: number, x: number, y: number, r: number}[]} dots
+ */
+function mapLabels(dots) {
+  /** @type {number[][]} */
+  const taken = [];
+  const free = (/** @type {number[]} */ box) => !taken.some((other) => box[0] < other[1] && other[0] < box[1] && box[2] < other[3] && other[2] < box[3]);
+  const wordy = K <= 40 && (SAY.field === "text" || SAY.field === "counts");
+  return dots.flatMap(({ k, x, y, r }) => {
+    const word = NAMES[k] || likeOf(k) || (wordy ? topFeatures(k, DATA.lambda, 1).map((row) => row.name).join("") : "");
+    const small = r < 9;
+    const lines = [String(k), word.slice(0, 18)].filter((text) => text !== "");
+    return lines.map((text, n) => {
+      const [wide, at] = [text.length * 6.2, y + n * 13 - (small ? 0 : (lines.length - 1) * 6)];
+      const left = small ? x + r + 3 : x - wide / 2;
+      const box = [left, left + wide, at - 6, at + 6];
+      if (!free(box)) return null;
+      taken.push(box);
+      return s("text", { class: small ? "dot-label beside" : "dot-label", x: (small ? left : x).toFixed(1), y: at.toFixed(1) }, text);
+    });
+  });
+}
 
 /** @param {any} event @param {number} k @param {(k: number) => void} choose @param {SVGElement[]} dots */
 function steer(event, k, choose, dots) {
@@ -82,7 +109,7 @@ panel("correlations", (place) => {
   };
   canvas.addEventListener("mousemove", (/** @type {any} */ e) => {
     const [a, b] = at(e);
-    showTip(`${label(a)} and ${label(b)}: ${(values[a * K + b] / 100).toFixed(2)}`, e.clientX, e.clientY);
+    showTip(`${label(a)} and ${label(b)}: ${signed(values[a * K + b] / 100)}`, e.clientX, e.clientY);
   });
   canvas.addEventListener("mouseleave", hideTip);
   canvas.addEventListener("click", (/** @type {any} */ e) => openComponent(at(e)[0]));
@@ -90,7 +117,7 @@ panel("correlations", (place) => {
     h("option", { value: "alike" }, "those that go together"), h("option", { value: "size" }, "size"), h("option", { value: "number" }, "number"));
   draw();
   place.append(h("div", { class: "tools" }, h("label", {}, "Order by", choice)),
-    h("div", { class: "wide" }, h("figure", {}, canvas, scaleBar(), h("figcaption", {}, `Pearson's correlations over ${SAY.documents} between the expected ${SAY.tokens} of each pair. ${capital(SAY.tokens)} are counted, not shares: both may have more where a ${SAY.document} is longer.`)),
+    h("div", { class: "wide" }, h("figure", {}, canvas, scaleBar(), h("figcaption", {}, `Pearson's correlations over ${SAY.documents} between the expected ${SAY.tokens} of each pair. ${capital(SAY.tokens)} are counted, not shares: both may have more where a ${SAY.document} has more ${SAY.tokens}.`)),
     scrolled("Strongest correlations", pairTable(found))));
 });
 
@@ -114,16 +141,20 @@ function drawCorrelations(canvas, values, order, size, edge) {
       const value = values[a * K + b] / 100;
       pen.fillStyle = `rgb(${diverging(value).join(",")})`;
       pen.fillRect(edge + x * size, edge + y * size, size, size);
-      if (size < 30) return;
+      if (size < 40) return; // numbers would run into each other
       pen.fillStyle = inkOn(diverging(value));
       pen.font = `${Math.min(14, size / 3)}px system-ui, sans-serif`;
-      pen.fillText(value.toFixed(2).replace("-", "−"), edge + (x + 0.5) * size, edge + (y + 0.5) * size);
+      pen.fillText(signed(value), edge + (x + 0.5) * size, edge + (y + 0.5) * size);
     });
     if (!edge) return;
     pen.fillStyle = text;
     pen.font = `${Math.min(12, Math.max(8, size))}px system-ui, sans-serif`;
     pen.fillText(`#${a}`, edge / 2, edge + (y + 0.5) * size);
-    pen.fillText(`#${a}`, edge + (y + 0.5) * size, edge / 2);
+    pen.save(); // where cells are narrower than numbers, these stand upright
+    pen.translate(edge + (y + 0.5) * size, edge / 2);
+    if (size < 26) pen.rotate(-Math.PI / 2);
+    pen.fillText(`#${a}`, 0, 0);
+    pen.restore();
   });
 }
 
@@ -138,7 +169,7 @@ function scaleBar() {
 /** @param {Json} found */
 function pairTable(found) {
   const link = (/** @type {number} */ k) => h("button", { type: "button", class: "link", onclick: () => openComponent(k) }, isolated(`${label(k)}: ${inWords(k, 4)}`));
-  return plainTable("The strongest, by absolute value", [capital(SAY.component), "with", "Correlation"], found.strongest.map((/** @type {number[]} */ row) => [link(row[0]), link(row[1]), row[2].toFixed(2)]));
+  return plainTable("The strongest, by absolute value", [capital(SAY.component), "with", "Correlation"], found.strongest.map((/** @type {number[]} */ row) => [link(row[0]), link(row[1]), signed(row[2])]));
 }
 
 panel("tree", (place) => {
