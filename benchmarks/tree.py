@@ -2,10 +2,12 @@
 
     python benchmarks/tree.py [--rounds 12]
 
-20 Newsgroups, collapsed Gibbs, sweeps of the two in turn after some that settle them both; K = 57
-(branching 7, depth 3), and 200 as BJ04 section 5 has it: the same tree with leaves grown below its
-most populous nodes. Both have γ = 0.05; the flat model has a total α of 1, as BJ04. Time is that of
-the processor, all threads together, so that other work on the machine counts less.
+20 Newsgroups, collapsed Gibbs, sweeps of the chains in turn after some that settle them all: a tree
+whose tokens weigh all nodes, the same by lists, and flat components as `CollapsedGibbs` has them.
+K = 57 (branching 7, depth 3), 200 as BJ04 section 5 has it, the same tree with leaves grown below
+its most populous nodes, and 1,111 (branching 10, depth 4) as in BJ04 section 7; with --crossover
+also what lies between. All have γ = 0.05; the flat model has a total α of 1, as BJ04. Time is that
+of the processor, all threads together, so that other work on the machine counts less.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ GAMMA = 0.05
 class Chain:
     """A chain, a sweep at a time; only the native sweeps and what belongs to them are timed."""
 
-    def __init__(self, counts: dcomp.Counts, model, threads: int, grow: Growth | None = None):
+    def __init__(self, counts: dcomp.Counts, model, threads: int, **options):
         self.observed, self.executor = Observations.build(counts), LocalExecutor(threads)
-        self.algorithm = CollapsedGibbs(burn_in=NEVER, grow=grow)
+        self.algorithm = CollapsedGibbs(burn_in=NEVER, **options)
         self.state = self.algorithm.init(model, self.observed, 0, self.executor)
         self.n_tokens, self.nanoseconds = counts.n_tokens, []
 
@@ -44,20 +46,38 @@ class Chain:
                 self.nanoseconds.append((time.process_time() - began) * 1e9 / self.n_tokens)
 
 
+def tree_of(K: int) -> tuple[Tree, Growth | None]:
+    """A tree that has K nodes, or grows to them."""
+    for branching in range(4, 11):
+        if sum(branching**level for level in range(4)) == K:
+            return Tree.regular(branching, 4), None
+    return Tree.regular(7, 3), Growth(at=10, to=K) if K > 57 else None
+
+
+def ratio(of: Chain, to: Chain) -> str:
+    """Median and range over the rounds, as two cells of a table."""
+    both = zip(of.nanoseconds, to.nanoseconds, strict=True)
+    ratios = [one / other for one, other in both]
+    return f"{median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f}"
+
+
 def compare(counts: dcomp.Counts, K: int, threads: int, warm: int, rounds: int) -> str:
-    grow = Growth(at=10, to=K) if K > 57 else None
-    tree = Chain(counts, TreeMultinomial.build(Tree.regular(7, 3), gamma=GAMMA), threads, grow)
+    tree, grow = tree_of(K)
+    model = TreeMultinomial.build(tree, gamma=GAMMA)
+    dense, lists = (Chain(counts, model, threads, grow=grow, sparse=way) for way in (False, True))
     flat = Chain(counts, DirichletMultinomial.build(K, alpha=1 / K, gamma=GAMMA), threads)
-    for chain in (tree, flat):
+    chains = (dense, lists, flat)
+    for chain in chains:
         chain.sweep(warm, timed=False)
     for _ in range(rounds):
-        tree.sweep()
-        flat.sweep()
-    ratios = [a / b for a, b in zip(tree.nanoseconds, flat.nanoseconds, strict=True)]
-    nodes = tree.state.model.n_components
+        for chain in chains:
+            chain.sweep()
+    times = " | ".join(f"{median(chain.nanoseconds):.0f}" for chain in chains)
+    nodes = lists.state.model
+    taken = lists if CollapsedGibbs().is_sparse(nodes, lists.observed) else dense
     return (
-        f"| {nodes} | {threads} | {median(tree.nanoseconds):.0f} | {median(flat.nanoseconds):.0f} "
-        f"| {median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |"
+        f"| {nodes.n_components:,} | {threads} | {times} | {ratio(lists, dense)} "
+        f"| {ratio(taken, flat)} |"
     )
 
 
@@ -65,6 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--warm", type=int, default=40)
+    parser.add_argument("--crossover", action="store_true", help="more numbers of nodes")
     options = parser.parse_args()
     counts = newsgroups()
     lines = [
@@ -72,16 +93,19 @@ def main() -> None:
         "",
         f"20 Newsgroups, {counts.n_docs:,} documents, {counts.n_features:,} words, "
         f"{counts.n_tokens:,} tokens; collapsed Gibbs, processor nanoseconds per token, sweeps of "
-        f"the two in turn, medians of {options.rounds} after {options.warm} sweeps. {machine()}.",
+        f"the three in turn, medians of {options.rounds} after {options.warm} sweeps. The tree to "
+        f"the flat model is by the sampler that it takes by itself. {machine()}.",
         "",
-        "| K | threads | tree | flat | ratio | its range |",
-        "|---|---|---|---|---|---|",
+        "| K | threads | tree, all nodes | tree, lists | flat | lists / all | its range "
+        "| tree / flat | its range |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for K in (57, 200):
+    for K in (57, 85, 156, 200, 259, 400, 585, 1111) if options.crossover else (57, 200, 1111):
         for threads in (1, 2):
             lines.append(compare(counts, K, threads, options.warm, options.rounds))
             print(lines[-1], flush=True)
-    command = f"python benchmarks/tree.py --rounds {options.rounds} --warm {options.warm}"
+    more = " --crossover" if options.crossover else ""
+    command = f"python benchmarks/tree.py --rounds {options.rounds} --warm {options.warm}{more}"
     lines += ["", f"Reproduce: `{command}`.", ""]
     (RESULTS / "tree.md").write_text("\n".join(lines))
 

@@ -256,7 +256,6 @@ class CollapsedSampler : public TokenSampler {
     const Call call("CollapsedSampler");
     prior.require_mode("collapse");
     const ScorePrior view = prior.view(prior.n_components(), W().n_docs);
-    call.require(view.tree == nullptr || !sparse, "the counts of a tree must be dense");
     // A tree's nodes lie in whole vectors: it has more places than nodes.
     call.require(
         view.n_components + (view.tree == nullptr ? 0 : padded_width<float>(1)) <= kMostComponents,

@@ -55,28 +55,63 @@ class Workspace {
  public:
   Workspace(const CollapsedCounts& counts, const TreeWeights* tree)
       : padded_(counts.padded()),
-        tree_(static_cast<std::size_t>(tree == nullptr ? 0 : tree_scratch(padded_, tree->padded))),
+        tree_(static_cast<std::size_t>(
+            tree == nullptr || counts.sparse() ? 0 : tree_scratch(padded_, tree->padded))),
         inverse_(static_cast<std::size_t>(padded_)),
         floats_(static_cast<std::size_t>(kUniforms + (counts.sparse() ? 5 : 2) * padded_)),
         sums_(static_cast<std::size_t>(counts.sparse() ? 2 * padded_ : 0)),
         counts_(static_cast<std::size_t>(counts.sparse() ? padded_ : 0)),
-        topics_(static_cast<std::size_t>(counts.sparse() ? 2 * padded_ : 0)) {}
+        topics_(static_cast<std::size_t>(counts.sparse() ? 2 * padded_ : 0)) {
+    if (tree != nullptr && counts.sparse()) lists_ = std::make_unique<TreeRoom>(padded_, *tree);
+  }
 
   CollapseScratch scratch() {
     float* rows = floats_.data() + kUniforms;
-    return {floats_.data(),     inverse_.data(),    rows,
-            rows + padded_,     rows + 2 * padded_, rows + 3 * padded_,
-            rows + 4 * padded_, sums_.data(),       sums_.data() + padded_,
-            counts_.data(),     topics_.data(),     topics_.data() + padded_,
-            tree_.data()};
+    return {floats_.data(),
+            inverse_.data(),
+            rows,
+            rows + padded_,
+            rows + 2 * padded_,
+            rows + 3 * padded_,
+            rows + 4 * padded_,
+            sums_.data(),
+            sums_.data() + padded_,
+            counts_.data(),
+            topics_.data(),
+            topics_.data() + padded_,
+            tree_.data(),
+            lists_ ? lists_->scratch() : TreeListScratch{}};
   }
 
  private:
+  // Of a tree whose documents have lists.
+  struct TreeRoom {
+    TreeRoom(std::int64_t padded_places, const TreeWeights& tree)
+        : padded(tree.padded),
+          nodes(static_cast<std::size_t>(tree.H)),
+          factors(static_cast<std::size_t>(2 * padded)),
+          sums(static_cast<std::size_t>(2 * padded + padded_places)),
+          slots(static_cast<std::size_t>(padded)),
+          marked(static_cast<std::size_t>(tree_words(tree.H))) {}
+    TreeListScratch scratch() {
+      double* rows = sums.data();
+      return {nodes.data(),  rows + 2 * padded, rows,         factors.data(),
+              rows + padded, slots.data(),      marked.data()};
+    }
+    std::int64_t padded;
+    AlignedVector<TreeNode> nodes;
+    AlignedVector<float> factors;
+    AlignedVector<double> sums;
+    AlignedVector<std::uint16_t> slots;
+    AlignedVector<std::uint64_t> marked;
+  };
+
   std::int64_t padded_;
   AlignedVector<float> tree_, inverse_, floats_;
   AlignedVector<double> sums_;
   AlignedVector<std::int32_t> counts_;
   AlignedVector<std::uint16_t> topics_;
+  std::unique_ptr<TreeRoom> lists_;
 };
 
 // Whether a0 = a and F is the same for all: kernels/collapse.hpp.
@@ -114,19 +149,20 @@ CollapsedCounts::CollapsedCounts(const TokenCells& cells, const std::int32_t* bl
     : cells_(cells),
       block_(block, block + cells.n_features()),
       which_(prior.which),
+      // A root alone has no internal node to list.
+      sparse_(sparse && (prior.tree == nullptr || prior.tree->H > 0)),
+      lengths_(tokens_of_documents(cells)),
       layout_(prior.tree == nullptr ? nullptr
-                                    : std::make_unique<TreeLayout>(*prior.tree, cells.n_docs())),
+                                    : std::make_unique<TreeLayout>(*prior.tree, lengths_, sparse_)),
       n_blocks_(n_blocks),
       n_components_(prior.n_components),
       K_(layout_ ? layout_->n_places() : n_components_),
       padded_(padded_width<float>(K_)),
-      sparse_(sparse),
-      lengths_(tokens_of_documents(cells)),
-      c_(lengths_, K_, padded_, sparse ? CountForm::lists : CountForm::narrow),
+      c_(lengths_, K_, padded_, sparse_ ? CountForm::lists : CountForm::narrow),
       n_(feature_totals == nullptr
              ? cells.tokens_of_features()
              : std::vector<std::int64_t>(feature_totals, feature_totals + cells.n_features()),
-         K_, padded_, sparse ? CountForm::lists : CountForm::wide),
+         K_, padded_, sparse_ ? CountForm::lists : CountForm::wide),
       total_(static_cast<std::size_t>(n_blocks * padded_)) {}
 
 bool CollapsedCounts::fit(const ScorePrior& prior) const {

@@ -157,10 +157,7 @@ void CountTable::count_lists(const std::int32_t* row, const std::uint16_t* z,
 void CountTable::load(const Rows<const std::int32_t>& counts, const std::int32_t* place) {
   assert(form_ != CountForm::narrow && counts.n_rows == n_rows_);
   allocate();
-  if (form_ == CountForm::lists) {
-    assert(place == nullptr);  // lists have no columns
-    return load_lists(counts);
-  }
+  if (form_ == CountForm::lists) return load_lists(counts, place);
   std::fill(wide_.begin(), wide_.end(), 0);
   for (std::int64_t i = 0; i < n_rows_; ++i) {
     const std::int32_t* from = counts.row(i);
@@ -172,10 +169,15 @@ void CountTable::load(const Rows<const std::int32_t>& counts, const std::int32_t
   }
 }
 
-void CountTable::load_lists(const Rows<const std::int32_t>& counts) {
+void CountTable::load_lists(const Rows<const std::int32_t>& counts, const std::int32_t* place) {
   std::vector<char> listed(static_cast<std::size_t>(K_), 0);
+  std::vector<std::int32_t> row(static_cast<std::size_t>(K_), 0);  // by column
   for (std::int64_t i = 0; i < n_rows_; ++i) {
     const std::int32_t* from = counts.row(i);
+    if (place != nullptr) {
+      for (std::int64_t k = 0; k < counts.width; ++k) row[place[k]] = from[k];
+      from = row.data();
+    }
     std::uint16_t* topic = topic_.data() + start_[i];
     std::int32_t* count = count_.data() + start_[i];
     const std::int32_t before = size_[i];

@@ -5,6 +5,7 @@
 #include "dcomp/kernels/collapse_sparse.hpp"
 #include "dcomp/kernels/collapse_structured.hpp"
 #include "dcomp/kernels/collapse_tree.hpp"
+#include "dcomp/kernels/collapse_tree_sparse.hpp"
 #include "dcomp/kernels/expect.hpp"
 #include "dcomp/kernels/factor.hpp"
 #include "dcomp/kernels/laplace.hpp"
@@ -48,6 +49,7 @@ constexpr SamplerKernels sampler_kernels() {
     out.collapse[1][1] = &collapse_cells_sparse<true>;
   } else if constexpr (PredictsByTree<P>) {
     out.collapse[0][0] = out.collapse[0][1] = &collapse_trees;
+    out.collapse[1][0] = out.collapse[1][1] = &collapse_trees_sparse;
   }
   return out;
 }

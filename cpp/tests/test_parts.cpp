@@ -117,8 +117,8 @@ struct Way {
   bool sparse;
   int n_parts;
 };
-constexpr Way kWays[] = {{"DM", false, 1}, {"DM", true, 1},  {"CGP", false, 3},
-                         {"GP", true, 3},  {"TM", false, 1}, {"TM", false, 3}};
+constexpr Way kWays[] = {{"DM", false, 1}, {"DM", true, 1},  {"CGP", false, 3}, {"GP", true, 3},
+                         {"TM", false, 1}, {"TM", false, 3}, {"TM", true, 1},   {"TM", true, 3}};
 
 // A part with its assignment, swept on its own or with counts of the whole.
 class Tokens {

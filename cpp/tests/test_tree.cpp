@@ -35,11 +35,29 @@ struct TreeRun {
   bool follows = false;
 };
 
-TreeRun run_tree(const OwnedCounts& W, const ScorePrior& prior, int n_parts, int n_threads) {
+// Whether documents have the same subtree totals, in either form.
+bool same_totals(CollapsedCounts& a, CollapsedCounts& b, const ScorePrior& prior) {
+  const TreeWeights x = a.layout()->weights(*prior.tree), y = b.layout()->weights(*prior.tree);
+  const std::int64_t n_docs = a.cells().n_docs();
+  if (!a.sparse()) return std::equal(x.S, x.S + n_docs * x.padded, y.S);
+  for (std::int64_t i = 0; i < n_docs; ++i) {
+    const TreeEntry *own = x.lists.entry + x.lists.start[i], *end = own + x.lists.size[i];
+    const auto same = [](const TreeEntry& p, const TreeEntry& q) {
+      return p.place == q.place && p.S == q.S && p.D == q.D;
+    };
+    if (x.lists.size[i] != y.lists.size[i] ||
+        !std::equal(own, end, y.lists.entry + y.lists.start[i], same))
+      return false;
+  }
+  return true;
+}
+
+TreeRun run_tree(const OwnedCounts& W, const ScorePrior& prior, int n_parts, int n_threads,
+                 bool sparse) {
   const TokenCells cells(W.view(), n_parts);
   const std::vector<std::int32_t> block(static_cast<std::size_t>(W.n_features), 0);
-  CollapsedCounts counts(cells, block.data(), 1, prior, false),
-      recount(cells, block.data(), 1, prior, false);
+  CollapsedCounts counts(cells, block.data(), 1, prior, sparse),
+      recount(cells, block.data(), 1, prior, sparse);
   TreeRun run;
   run.z.resize(static_cast<std::size_t>(cells.n_tokens()));
   start_assignment(3, W.view(), cells, prior.n_components, run.z.data());
@@ -49,9 +67,7 @@ TreeRun run_tree(const OwnedCounts& W, const ScorePrior& prior, int n_parts, int
     run.log_words =
         collapse_sweep({gamma.data(), prior, 7, sweep}, counts, run.z.data(), n_threads);
   recount.count(run.z.data());
-  const TreeWeights swept = counts.layout()->weights(*prior.tree),
-                    again = recount.layout()->weights(*prior.tree);
-  run.follows = std::equal(swept.S, swept.S + W.view().n_docs * swept.padded, again.S) &&
+  run.follows = same_totals(counts, recount, prior) &&
                 std::equal(counts.total(), counts.total() + counts.padded(), recount.total()) &&
                 std::all_of(run.z.begin(), run.z.end(),
                             [&](std::uint16_t k) { return k < prior.n_components; });
@@ -63,23 +79,26 @@ TreeRun run_tree(const OwnedCounts& W, const ScorePrior& prior, int n_parts, int
 TEST(tree_totals_follow_the_assignment) {
   const OwnedCounts W = random_counts(150, 30, 10, 3);
   for (const std::int32_t K : {1, 2, 5, 33, 40, 80, 120, 300})
-    for (const int parts : {1, 4}) {
-      OwnPrior tree = complete_tree(K, 2);
-      const TreeRun run = run_tree(W, tree.view(), parts, 2);
-      CHECK(run.follows);
-      CHECK(std::isfinite(run.log_words));
-    }
+    for (const int parts : {1, 4})
+      for (const bool sparse : {false, true}) {
+        OwnPrior tree = complete_tree(K, 2);
+        const TreeRun run = run_tree(W, tree.view(), parts, 2, sparse);
+        CHECK(run.follows);
+        CHECK(std::isfinite(run.log_words));
+      }
 }
 
 TEST(trees_do_not_depend_on_threads) {
   const OwnedCounts W = random_counts(200, 40, 12, 5);
   OwnPrior own = complete_tree(57, 7);
   const ScorePrior tree = own.view();
-  const TreeRun one = run_tree(W, tree, 8, 1);
-  for (const int threads : {2, 7}) {
-    const TreeRun other = run_tree(W, tree, 8, threads);
-    CHECK(one.z == other.z);
-    CHECK(one.log_words == other.log_words);
+  for (const bool sparse : {false, true}) {
+    const TreeRun one = run_tree(W, tree, 8, 1, sparse);
+    for (const int threads : {2, 7}) {
+      const TreeRun other = run_tree(W, tree, 8, threads, sparse);
+      CHECK(one.z == other.z);
+      CHECK(one.log_words == other.log_words);
+    }
   }
 }
 

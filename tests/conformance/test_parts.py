@@ -14,7 +14,7 @@ import dcomp
 from dcomp import evaluate
 from dcomp.executors import LocalExecutor
 from dcomp.inference import ALGORITHMS, CollapsedGibbs
-from dcomp.models import DirichletMultinomial, Observations, scratch
+from dcomp.models import DirichletMultinomial, Observations, Tree, TreeMultinomial, scratch
 from dcomp.recipe import Recipe
 
 every_cell = pytest.mark.parametrize(("key", "algorithm"), CELLS)
@@ -227,10 +227,17 @@ def test_tempered_em_needs_tokens_on_both_sides_of_its_split(planted):
         dcomp.PLSA(2, held_out=0.01, verbose=0).fit([[1, 0], [0, 1]])
 
 
-def test_lists_of_components_follow_from_the_state_alone(counts, processes):
+@pytest.mark.parametrize(
+    "model",
+    [
+        DirichletMultinomial.build(40, alpha=0.1, gamma=0.1),
+        TreeMultinomial.build(Tree.complete(41, 3), gamma=0.1),
+    ],
+    ids=["DM", "TM"],
+)
+def test_lists_of_components_follow_from_the_state_alone(counts, processes, model):
     """What a sparse sweep draws must not depend on the sweeps that led to its counts: a worker that
     has lost them, and a fit that goes on, draw what the others do."""
-    model = DirichletMultinomial.build(40, alpha=0.1, gamma=0.1)
     sampler = CollapsedGibbs(burn_in=3, sparse=True)
     for corpus in (counts, counts.in_parts(3)):
         here, apart = (

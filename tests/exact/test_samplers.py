@@ -50,12 +50,12 @@ def test_direct_gibbs_keeps_the_posterior(key, layout):
     assert invariance(model, observed, sweep) > ALARM
 
 
-# Lists of components need weights that documents share; a tree has none.
+# Lists of components need weights that documents share.
 COLLAPSED = [
     (*case, sparse)
     for case in CASES
     for sparse in (False, True)
-    if not sparse or (case[1] != "exposure" and case[0] != "TM")
+    if not sparse or case[1] != "exposure"
 ]
 
 

@@ -48,8 +48,7 @@ CELLS = [
     for key in SAMPLED
     for layout in ("plain", "blocks")
     for name in SAMPLERS
-    if not (layout == "blocks" and name == "sparse" and key != "DM")
-    and not (key == "TM" and name == "sparse")
+    if not (layout == "blocks" and name == "sparse" and key not in ("DM", "TM"))
 ]
 
 

@@ -53,8 +53,7 @@ CELLS = [
     for key in SAMPLED
     for layout in LAYOUTS
     for name in SAMPLERS
-    if not (layout == "blocks" and name == "sparse" and key != "DM")
-    and not (key == "TM" and name == "sparse")
+    if not (layout == "blocks" and name == "sparse" and key not in ("DM", "TM"))
     and not (layout in ("vectors", "many") and name == "direct")
     and not (layout == "vectors" and name == "sparse")
 ]

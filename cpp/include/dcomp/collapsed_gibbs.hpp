@@ -58,10 +58,10 @@ class CollapsedCounts {
   const TokenCells& cells_;
   std::vector<std::int32_t> block_;
   int which_;
-  std::unique_ptr<TreeLayout> layout_;
-  std::int64_t n_blocks_, n_components_, K_, padded_;
   bool sparse_;
   std::vector<std::int64_t> lengths_;
+  std::unique_ptr<TreeLayout> layout_;
+  std::int64_t n_blocks_, n_components_, K_, padded_;
   CountTable c_, n_;
   AlignedVector<std::int32_t> total_;
 };

@@ -79,7 +79,7 @@ class CountTable {
  private:
   void allocate();
   void count_lists(const std::int32_t* row, const std::uint16_t* z, std::int64_t n_tokens);
-  void load_lists(const Rows<const std::int32_t>& counts);
+  void load_lists(const Rows<const std::int32_t>& counts, const std::int32_t* place);
 
   std::int64_t n_rows_, K_, padded_;
   CountForm form_;

@@ -16,7 +16,9 @@ namespace dcomp {
 
 class TreeLayout {
  public:
-  TreeLayout(const TreeView& tree, std::int64_t n_docs);
+  // lengths (I): tokens of each document. lists: documents have lists of the internal nodes that
+  // they reach, in place of a number for each.
+  TreeLayout(const TreeView& tree, const std::vector<std::int64_t>& lengths, bool lists);
 
   const std::vector<std::int32_t>& parent() const { return parent_; }  // of each node
   std::int64_t n_places() const { return static_cast<std::int64_t>(node_.size()); }
@@ -24,17 +26,27 @@ class TreeLayout {
   const std::vector<std::int32_t>& node() const { return node_; }
   const std::vector<std::int32_t>& place() const { return place_; }
 
-  // Counts S anew from c, whose columns are places.
+  // Counts S anew from c, whose columns are places; lists have D beside it.
   void count(const CountView& c);
 
   // With the priors of `tree`, which has these parents. Holds until the next call.
   TreeWeights weights(const TreeView& tree);
 
  private:
+  void place_nodes(const TreeView& view);
+  void place_children();
+  void make_room(const std::vector<std::int64_t>& lengths);
+  void count_lists(const CountView& c);
+
   std::int64_t H_, padded_, levels_ = 0;
+  bool lists_;
   std::vector<std::int32_t> parent_, node_, place_;
   std::vector<TreeRun> runs_, leaf_runs_;
-  AlignedVector<std::int32_t> above_, path_, S_;
+  std::vector<TreeChildren> children_;
+  AlignedVector<std::int32_t> above_, factor_, path_, S_;
+  std::vector<std::int64_t> list_start_;
+  std::vector<std::int32_t> list_size_;
+  AlignedVector<TreeEntry> entries_;
   AlignedVector<float> numbers_;
 };
 

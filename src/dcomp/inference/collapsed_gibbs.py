@@ -82,7 +82,9 @@ MOST_PARTS = 32
 # Sweeps from one to the next that begins by drawing whole documents, where scores can be exactly 0:
 # single tokens do not empty a component that has thousands of them.
 ANEW_EVERY = 5
-MANY = 512  # by measurement: components from which a sweep follows the documents' own components
+# By measurement: components from which a sweep follows the documents' own components, by how the
+# chances of a token's component follow from c.
+MANY = {"linear": 512, "tree": 512}
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class CollapsedGibbs(Sampler):
 
     def is_sparse(self, model: Model, observed: Observations) -> bool:
         """Whether sweeps follow lists of components. Exposures that differ give every document
-        score weights of its own, which leaves nothing for lists to share; so does a tree."""
+        score weights of its own, which leaves nothing for lists to share."""
         if model.loadings.is_own or observed.allowed is not None:
             if self.sparse:
                 raise UnsupportedCombination(
@@ -186,14 +188,15 @@ class CollapsedGibbs(Sampler):
                 "sparse=True needs the same exposure for all documents; they differ here: "
                 "leave sparse at None"
             )
-        if model.scores.capabilities.tokens != "linear":
+        many = MANY.get(str(model.scores.capabilities.tokens))
+        if many is None:
             if self.sparse:
                 raise UnsupportedCombination(
-                    "sparse=True is for flat models; a hierarchy looks at all its nodes: leave "
-                    "sparse at None"
+                    "sparse=True is for flat models and trees; a structure looks at all pairs of "
+                    "leaf and node: leave sparse at None"
                 )
             return False
-        return shares and (model.n_components >= MANY if self.sparse is None else self.sparse)
+        return shares and (model.n_components >= many if self.sparse is None else self.sparse)
 
     def _walk(self, model: Model, observed: Observations) -> Walk:
         totals = observed.feature_totals if len(observed.parts) > 1 else None

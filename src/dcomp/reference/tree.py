@@ -69,6 +69,63 @@ def predictive(scores: TreeScores, c: npt.NDArray[Any]) -> FloatArray:
     )
 
 
+def subtree_weights(scores: TreeScores, phi: FloatArray) -> FloatArray:
+    """b_k p(word | a token reaches k), where no token of the document lies at k or below: W of the
+    sampler by lists. No document changes it.
+
+    >>> from dcomp.models import Tree
+    >>> scores = TreeScores.build(Tree.regular(2, 2), a1=1, a2=3, b=0.5)
+    >>> subtree_weights(scores, np.array([0.2, 0.4, 0.8]))
+    array([0.5, 0.2, 0.4])
+    """
+    W = np.empty(len(phi))
+
+    def visit(node: int) -> None:
+        below = list(scores.tree.children[node])
+        for child in below:
+            visit(child)
+        reached = phi[node]
+        if below:
+            a1, a2 = scores.a1[node], scores.a2[node]
+            among = W[below].sum() / scores.b[below].sum()
+            reached = (a1 * phi[node] + a2 * among) / (a1 + a2)
+        W[node] = reached if node == 0 else scores.b[node] * reached
+
+    visit(0)
+    return W
+
+
+def word_by_lists(scores: TreeScores, c: npt.NDArray[Any], phi: FloatArray) -> tuple[float, float]:
+    """p(word | c) = Σ_k F_k (a_k + c_k) φ_k as the sampler by lists adds it up: the nodes that the
+    document has tokens at, and all nodes by their prior's a_k.
+
+    Only nodes with a token at or below them are visited. What lies below their other children is in
+    `subtree_weights`.
+    """
+    W, own, rest = subtree_weights(scores, phi), 0.0, 0.0
+
+    def visit(node: int, reach: float) -> None:
+        nonlocal own, rest
+        below = list(scores.tree.children[node])
+        S = np.array([totals(scores, c, child) for child in below])
+        D, a12 = S.sum(), scores.a1[node] + scores.a2[node]
+        F = reach / (a12 + c[node] + D)
+        G = F * (scores.a2[node] + D) / (scores.b[below].sum() + D)
+        own += F * c[node] * phi[node]
+        rest += F * scores.a1[node] * phi[node]
+        for child, tokens in zip(below, S, strict=True):
+            if tokens > 0 and scores.tree.children[child]:
+                visit(child, G * (scores.b[child] + tokens))
+            else:
+                own += G * tokens * phi[child]
+                rest += G * W[child]
+
+    if not scores.tree.children[0]:
+        return float(phi[0]), 0.0
+    visit(0, 1.0)
+    return float(own), float(rest)
+
+
 def expected_log(scores: TreeScores, c: npt.NDArray[Any]) -> FloatArray:
     """E[log m_k] under the Betas and Dirichlets of the posterior given c."""
     return walk(

@@ -11,7 +11,7 @@ from dcomp.data import Counts
 from dcomp.errors import UnsupportedCombination
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs
-from dcomp.models import MODELS, Observations
+from dcomp.models import MODELS, Observations, Tree, TreeMultinomial
 
 SAMPLED = [key for key, names in registry.supported().items() if "gibbs" in names]
 OPTIONS = {
@@ -20,7 +20,6 @@ OPTIONS = {
     "CGP": {"alpha": 0.2, "beta": 0.2, "rho": 0.5},
     "TM": {"a1": 2.0, "a2": 5.0, "b": 0.2},
 }
-FLAT = [key for key in SAMPLED if key != "TM"]
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +41,8 @@ def end(corpus, key, n_sweeps=40, threads=2, K=6, **options):
     return algorithm.finish(observed, state, LocalExecutor(1)), info
 
 
-@pytest.mark.parametrize(
-    ("key", "sparse"),
-    [(key, sparse) for key in SAMPLED for sparse in (False, True) if not (key == "TM" and sparse)],
-)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("key", SAMPLED)
 def test_parallel_and_exact_end_at_one_level(corpus, key, sparse):
     levels = [
         end(corpus, key, exact=exact, sparse=sparse)[1].objective / corpus.n_tokens
@@ -54,7 +51,7 @@ def test_parallel_and_exact_end_at_one_level(corpus, key, sparse):
     assert abs(levels[0] - levels[1]) < 0.05  # chains differ by about 0.01
 
 
-@pytest.mark.parametrize("key", FLAT)
+@pytest.mark.parametrize("key", SAMPLED)
 def test_sparse_and_dense_end_at_one_level(corpus, key):
     levels = [
         end(corpus, key, K=40, sparse=sparse)[1].objective / corpus.n_tokens
@@ -63,10 +60,10 @@ def test_sparse_and_dense_end_at_one_level(corpus, key):
     assert abs(levels[0] - levels[1]) < 0.05  # chains differ by about 0.01
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_same_for_any_number_of_threads(corpus, sparse):
+@pytest.mark.parametrize(("key", "sparse"), [("CGP", False), ("CGP", True), ("TM", True)])
+def test_same_for_any_number_of_threads(corpus, key, sparse):
     one, two, seven = (
-        end(corpus, "CGP", n_sweeps=4, threads=n, sparse=sparse)[0] for n in (1, 2, 7)
+        end(corpus, key, n_sweeps=4, threads=n, K=21, sparse=sparse)[0] for n in (1, 2, 7)
     )
     for other in (two, seven):
         assert np.array_equal(one.z, other.z)
@@ -137,4 +134,18 @@ def test_lists_need_one_exposure():
         algorithm.init(model, Observations.build(counts, [1.0, 2.0]), 0)
     assert not CollapsedGibbs().is_sparse(
         MODELS["GP"].build(600), Observations.build(counts, [1, 2])
+    )
+
+
+def test_structures_have_no_lists():
+    sparse = CollapsedGibbs(sparse=True)
+    with pytest.raises(UnsupportedCombination, match="sparse=True is for flat models and trees"):
+        dcomp.StructuredDCA(tree=[2, 2, -1], algorithm=sparse, verbose=0).fit([[1, 2]])
+
+
+@pytest.mark.parametrize(("n_nodes", "sparse"), [(511, False), (512, True)])
+def test_large_trees_are_swept_by_lists(n_nodes, sparse):
+    model = TreeMultinomial.build(Tree.complete(n_nodes, 8))
+    assert (
+        CollapsedGibbs().is_sparse(model, Observations.build(Counts.from_matrix([[1]]))) == sparse
     )

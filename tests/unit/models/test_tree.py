@@ -113,9 +113,6 @@ def test_options_without_meaning():
         dcomp.TreeDCA(3, tree=[-1, 0, 0], verbose=0).fit([[1, 2]])
     with pytest.raises(dcomp.UnsupportedCombination, match="alpha has no meaning for model TM"):
         dcomp.DCA(4, model="TM", alpha=0.1, verbose=0).fit([[1, 2]])
-    sparse = dcomp.inference.CollapsedGibbs(sparse=True)
-    with pytest.raises(dcomp.UnsupportedCombination, match="sparse=True is for flat models"):
-        dcomp.TreeDCA(2, 2, algorithm=sparse, verbose=0).fit([[1, 2]])
     with pytest.raises(dcomp.UnsupportedCombination, match="model TM has no algorithm 'map'"):
         dcomp.TreeDCA(2, 2, algorithm="map", verbose=0).fit([[1, 2]])
 

@@ -43,7 +43,8 @@ struct CollapseScratch {
   double *all_blocks, *feature_blocks;
   std::int32_t* count;
   std::uint16_t *topic, *place;
-  float* tree = nullptr;  // tree_scratch() numbers
+  float* tree = nullptr;         // tree_scratch() numbers
+  TreeListScratch tree_lists{};  // where both
 };
 
 // A cell and where its sampler stands.
