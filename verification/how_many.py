@@ -40,7 +40,7 @@ PLANTED = (1, 3, 5, 12, 25)
 J, GAMMA, ALPHA, LENGTH = 500, 0.05, 0.1, 100
 GRIDS = {1: [1, 2, 3], 3: [2, 3, 4, 5], 5: [4, 5, 6, 7], 12: [10, 11, 12, 13, 14]}
 GRIDS[25] = [22, 24, 25, 26, 30]
-SETTINGS = {"n_chains": 2, "n_starts": 1, "n_jobs": 2}
+SETTINGS = {"n_chains": 2, "n_starts": 1, "n_jobs": 1}
 
 
 def planted(model, K, n_tokens, seed):
@@ -71,7 +71,7 @@ def at_truth(model, counts, words, seed):
     def model_of(K):
         return Recipe.from_options(model=model, n_components=K, gamma=GAMMA).resolve(counts).model
 
-    K, workers = words.n_components, LocalExecutor(2)
+    K, workers = words.n_components, LocalExecutor(1)
     exposure = usual_exposure(counts, model_of(K))
     ladder = Ladder(counts, model_of, NEAR, exposure, max_iter=NEAR_SWEEPS, seed=seed)
     observed = Observations.build(counts, exposure)

@@ -175,10 +175,10 @@ class Path:
         keeps = labels_of(self.model.scores).keeps_prior
         return A, np.zeros_like(A) if keeps else self.under_prior(c)
 
-    def log_labels(self, z: Tokens16) -> LabelSum:
+    def log_labels(self, z: Tokens16, rng: np.random.Generator) -> LabelSum:
         """The log of the factor that labels bring: q^β(z) Σ g(σz) / Σ q^β(σz) g(σz)."""
         labels, (A, P) = labels_of(self.model.scores), self.under_labels(z)
-        both, prior, own = labels.sum(A + P), labels.sum(P), float(np.trace(A))
+        both, prior, own = labels.sum(A + P, rng), labels.sum(P, rng), float(np.trace(A))
         return LabelSum(own + prior.low - both.high, own + prior.high - both.low)
 
     def relabelled(self, z: Tokens16, rng: np.random.Generator) -> Tokens16:
@@ -233,11 +233,12 @@ def one_run(run: int, local: None, plan: Plan, n_threads: int) -> tuple[OneRun, 
     path, t = plan.path, temperatures(plan.n_sweeps)
     steps = np.diff(t)
     z = np.zeros(int(path.observed.counts.n_tokens), dtype=np.uint16)
+    rng = np.random.default_rng((path.seed, 11, run))
     # Tokens are independent at t = 0: the first sweep is a draw of the reference.
-    forward = float(path.sweeps(z, t[:-1], 3 * run) @ steps) + path.log_labels(z).low
+    forward = float(path.sweeps(z, t[:-1], 3 * run) @ steps) + path.log_labels(z, rng).low
     settling = path.sweeps(z, np.ones(plan.n_settle), 3 * run + 1)
-    z = path.relabelled(z, np.random.default_rng((path.seed, 11, run)))
-    labels, first = path.log_labels(z).high, path.log_ratio(*path.tables(z))
+    z = path.relabelled(z, rng)
+    labels, first = path.log_labels(z, rng).high, path.log_ratio(*path.tables(z))
     # The ratio at the draw itself comes before any sweep back.
     ratios = np.r_[first, path.sweeps(z, t[-2:0:-1], 3 * run + 2, backward=True)]
     backward = float(ratios @ steps[::-1]) + labels
