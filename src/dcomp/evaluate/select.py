@@ -294,7 +294,8 @@ def _conclude(
             )
         )
     near, clear, by = decided(candidates)
-    return Selection(tuple(candidates), near[0], near, measure, notes, by, clear, pruned)
+    hidden = "entries" if plan.hides_cells else "words"
+    return Selection(tuple(candidates), near[0], near, measure, notes, by, clear, pruned, hidden)
 
 
 def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str]:

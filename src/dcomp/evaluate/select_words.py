@@ -11,7 +11,6 @@ from dcomp.evaluate.selection import Candidate, Selection
 FLAT = 0.9  # of the gain, from which on fewer components are worth a word
 CLOSE = 1e-6
 SMALL = 0.05  # nats that are not worth a word
-_THE_SAME = "Held-out words say the same."
 
 
 def sentences(selection: Selection) -> Iterator[str]:
@@ -76,16 +75,15 @@ def _unsettled(selection: Selection) -> Iterator[str]:
 
 
 def _heldout_beside(selection: Selection) -> str:
-    own = _of(selection, selection.recommended)
+    own, what = _of(selection, selection.recommended), f"Held-out {selection.hidden}"
     best = selection.best.n_components
     if own.behind <= own.behind_error:
         if best != own.n_components:
-            return f"Held-out words are told best by {best}, within one standard error."
+            return f"{what} are told best by {best}, within one standard error."
         others = len(selection.indistinct) > 1 and not selection.is_clear
-        return f"Held-out words are told best by {best}." if others else _THE_SAME
+        return f"{what} are told best by {best}." if others else f"{what} say the same."
     return (
-        f"Held-out words are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} "
-        "per token."
+        f"{what} are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} per token."
     )
 
 

@@ -50,6 +50,7 @@ class Selection:
     decided_by: str = "held-out"  # or "evidence"
     is_clear: bool = False  # whether no other K is anywhere near
     pruned: tuple[int, ...] = ()  # components left at each step from above, where that was asked
+    hidden: str = "words"  # what was held out; "entries" of features in many blocks
 
     @property
     def best(self) -> Candidate:
