@@ -355,6 +355,16 @@ def test_what_more_components_gain_is_said():
     assert "Recommended: 1 component. Clearly: more components gain at most 0.9 nats" in text
 
 
+def test_votes_are_not_called_words():
+    table = (candidate(1, 0.1, 0.01, **fenced(-20.0, 0.4)), candidate(2, 0.0, 0.0, **fenced(-9, 1)))
+    said = Selection(table, 2, (2,), "npmi", (), "evidence", False, (), "entries").summary
+    assert "Held-out entries say the same." in said
+    assert "words" not in said
+    votes = dcomp.datasets.votes(12, 8, seed=1).counts
+    found = select_components(votes, [1, 2], n_chains=2, n_starts=1, max_iter=5, **QUICK)
+    assert found.hidden == "entries"
+
+
 class _Fences:
     """Evidences whose fences come closer when they are asked for again."""
 
