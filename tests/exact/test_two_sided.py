@@ -106,7 +106,7 @@ def test_the_labels_factor(case):
     path, native = native_path(case)
     rng = np.random.default_rng(0)
     for z in rng.integers(path.model.n_components, size=(5, int(W.sum()))):
-        found = native.log_labels(z.astype(np.uint16))
+        found = native.log_labels(z.astype(np.uint16), np.random.default_rng(0))
         assert found.low == pytest.approx(found.high, abs=1e-9)
         if case != "TM unequal":  # whose leaves are not alike: another group
             expected = two_sided.log_labels(path, z, LABELS)

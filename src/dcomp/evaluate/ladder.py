@@ -4,7 +4,7 @@ unlucky.
 Each K has the best of its own starts. Then, up the ladder, every K is tried from the one below with
 its components split, and down again from the one above with components joined; last, each from its
 own with one split and two joined, as long as that is better (`neighbours`). What ended highest in
-the algorithm's own objective is kept.
+the algorithm's own objective is kept, or in what else was asked to compare by.
 """
 
 from __future__ import annotations
@@ -35,9 +35,14 @@ class Rung:
     """What is known of one K."""
 
     words: Words
-    value: float  # of the objective, where the best ended
+    value: float  # of the objective, or of what else fits are compared by, where the best ended
     others: tuple[float, ...] = ()  # where the other starts ended
     fit: Fit | None = None  # of the best, where it is at hand
+
+    @classmethod
+    def worth(cls, fitted: Fit, value: float) -> Rung:
+        """One fit, worth so much."""
+        return cls(words_of(fitted), value, (), fitted)
 
     @classmethod
     def from_fit(cls, fitted: Fit) -> Rung:
@@ -76,6 +81,7 @@ class Ladder:
     max_iter: int | None = None
     tol: float = 0.05
     seed: int = 0
+    worth: Callable[[Fit], float] | None = None  # to compare fits by, where not by their objective
 
     @property
     def is_there(self) -> bool:
@@ -131,8 +137,9 @@ class Ladder:
 
     def _try(self, best: dict[int, Rung], K: int, words: Words, executor: Executor) -> bool:
         """Whether a fit from there is better than what there was."""
-        before = best[K].value
-        best[K] = best[K].or_better(Rung.from_fit(self.fitted(words, executor)))
+        before, fitted = best[K].value, self.fitted(words, executor)
+        by_worth = None if self.worth is None else Rung.worth(fitted, self.worth(fitted))
+        best[K] = best[K].or_better(by_worth or Rung.from_fit(fitted))
         return best[K].value > before
 
     def _neighbours(self) -> Neighbours:

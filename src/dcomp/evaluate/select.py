@@ -8,9 +8,9 @@ others. The standard error of such a difference is the larger of that over docum
 chains: chains that get stuck (MODELS §9) are part of the doubt.
 
 Where the evidence of all K is known it decides: recommended is the smallest K whose interval
-reaches that of the highest. Else held-out words do: the smallest K that is not worse than the best
-by more than one standard error. Both are shown. `verification/how_many.py` counts how often
-"clearly" is right.
+reaches that of the highest, or that is not 20 to 1 below it. Else held-out words do: the smallest
+K that is not worse than the best by more than one standard error. Both are shown.
+`verification/how_many.py` and `verification/clearly.py` count how often "clearly" is right.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
 from dcomp.evaluate.ladder import Rung
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
-from dcomp.evaluate.select_evidence import evidences
+from dcomp.evaluate.select_evidence import CLEAR, evidences, is_near
 from dcomp.evaluate.selection import Candidate, Selection
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
@@ -40,7 +40,6 @@ from dcomp.result.tables import top_numbers
 
 __all__ = ["Candidate", "Selection", "select_components"]
 
-CLEAR = float(np.log(20))  # nats beyond all doubt that is known of, for "clearly"
 CLEAR_ERRORS = 3.0  # standard errors of a held-out score, where it decides
 
 
@@ -291,10 +290,12 @@ def _conclude(
                 estimate.lower,
                 estimate.upper,
                 estimate.spread,
+                estimate.in_use,
             )
         )
     near, clear, by = decided(candidates)
-    return Selection(tuple(candidates), near[0], near, measure, notes, by, clear, pruned)
+    hidden = "entries" if plan.hides_cells else "words"
+    return Selection(tuple(candidates), near[0], near, measure, notes, by, clear, pruned, hidden)
 
 
 def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str]:
@@ -302,10 +303,10 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
 
     Clear is what no doubt that is known of reaches. Of fewer components: the interval, how far
     their starts differ, and 20 to 1. More components hold these and some empty ones, and learned
-    priors make those cost nothing: they must not gain 20 to 1. Held-out words must not speak for
-    others. Where chains of a K have not settled, its evidence speaks neither for nor against it: it
-    is not recommended by it, and with twice its interval it is a doubt of others. An end of what
-    was tried is never clear.
+    priors make those cost nothing: they must not gain 20 to 1, nor be as good with words in more
+    components than these. Held-out words must not speak for others. Where chains of a K have not
+    settled, its evidence speaks neither for nor against it: it is not recommended by it, and with
+    twice its interval it is a doubt of others. An end of what was tried is never clear.
     """
     by_words = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
     sound = [c for c in candidates if c.evidence_is_sound]
@@ -315,19 +316,33 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
         clear = len(by_words) == 1 and far and _is_between(by_words[0], candidates)
         return by_words, clear, "held-out"
     top = max(sound, key=lambda c: c.evidence)
-    near = tuple(c.n_components for c in sound if c is top or _reach(c) >= top.evidence_lower)
+    near = tuple(c.n_components for c in sound if is_near(_known(c), _known(top)))
     chosen = next(c for c in candidates if c.n_components == near[0])
     fewer = [c for c in candidates if c.n_components < near[0]]
     more = [c for c in candidates if c.n_components > near[0]]
     far = all(_reach(c) + _spread(c) + CLEAR < chosen.evidence_lower for c in fewer)
-    gain_nothing = all(_reach(c) < chosen.evidence_upper + CLEAR for c in more)
+    gain_nothing = all(_is_empty_beyond(c, chosen) for c in more)
     agrees = any(K in by_words for K in near) and _is_between(near[0], candidates)
     return near, far and gain_nothing and agrees, "evidence"
+
+
+def _is_empty_beyond(more: Candidate, chosen: Candidate) -> bool:
+    """Whether more components have nothing that the chosen have not: they are 20 to 1 below; or
+    they do not gain as much, and leave empty what is beyond the chosen number."""
+    if _reach(more) + CLEAR < chosen.evidence_lower:
+        return True
+    gains = _reach(more) >= chosen.evidence_upper + CLEAR
+    return not gains and not more.evidence_in_use > chosen.n_components
 
 
 def _is_between(K: int, candidates: Sequence[Candidate]) -> bool:
     """Whether fewer and more were tried, so that K is no end of what was."""
     return (K == 1 or candidates[0].n_components < K) and candidates[-1].n_components > K
+
+
+def _known(c: Candidate) -> KnownEvidence:
+    fences = (c.evidence_lower, c.evidence_upper)
+    return KnownEvidence(c.evidence, c.evidence_error, float(c.evidence_is_sound), *fences)
 
 
 def _spread(c: Candidate) -> float:

@@ -209,10 +209,13 @@ class ChainScore:
     @property
     def in_use(self) -> npt.NDArray[np.bool_]:
         """(K): which components have words; all where that is not known."""
-        if not self.n.size:
-            return np.ones(self.Theta.shape[1], dtype=bool)
-        total = self.n.sum(axis=0, dtype=np.float64)
-        return np.asarray(total >= max(1.0, IN_USE * total.sum() / len(total)))
+        return in_use(self.n) if self.n.size else np.ones(self.Theta.shape[1], dtype=bool)
+
+
+def in_use(n: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which components have words, of n (J, K)."""
+    total = n.sum(axis=0, dtype=np.float64)
+    return np.asarray(total >= max(1.0, IN_USE * total.sum() / len(total)))
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,7 @@ class KnownEvidence:
     lower: float
     upper: float
     spread: float = float("nan")  # how far the second of all starts ended below the best
+    in_use: float = float("nan")  # components that have words, where it was measured
 
 
 def run_chain(plan: Plan, K: int, chain: int) -> ChainScore:
@@ -266,13 +270,13 @@ def grid_name(ks: Iterable[int]) -> str:
 
 
 def kept_evidence(
-    plan: Plan, K: int, name: str, find: Callable[[], tuple[Evidence, float]]
+    plan: Plan, K: int, name: str, find: Callable[[], tuple[Evidence, float, int]]
 ) -> KnownEvidence:
-    """What `find` gives for one K, and how far the starts differ; or what was kept of it."""
+    """What `find` gives for one K, how far starts differ, and what they use; or what was kept."""
     path = None if plan.keep is None else plan.keep / f"K{K}-evidence-{name}.npz"
     if path is not None and path.exists():
         return KnownEvidence(*map(float, _read(path, plan, ("numbers",))["numbers"]))
-    found, spread = find()
+    found, spread, used = find()
     known = KnownEvidence(
         found.log_evidence,
         found.standard_error,
@@ -280,6 +284,7 @@ def kept_evidence(
         float("nan") if found.lower is None else found.lower,
         float("nan") if found.upper is None else found.upper,
         spread,
+        float(used),
     )
     if path is not None:
         _write(path, plan, {"numbers": np.array(list(vars(known).values()))})

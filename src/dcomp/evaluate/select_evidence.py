@@ -1,27 +1,35 @@
 """The evidence of every K of a selection, each measured at the best mode that its own starts and
-its neighbours have found."""
+its neighbours have found; and measured again with more sweeps where the fences of rivals overlap.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any
+
+import numpy as np
 
 from dcomp.evaluate import two_sided
 from dcomp.evaluate.evidence import Budget, Evidence, at_fit, learned_note, require_memory
 from dcomp.evaluate.ladder import Ladder, Rung
-from dcomp.evaluate.select_chains import KnownEvidence, Plan, grid_name, kept_evidence
+from dcomp.evaluate.select_chains import KnownEvidence, Plan, grid_name, in_use, kept_evidence
 from dcomp.executors import Executor
 from dcomp.inference import CollapsedGibbs
 from dcomp.inference.room import require_room, require_whole
 from dcomp.inference.run import uninterrupted
 from dcomp.models import Model, Observations
 from dcomp.recipe import Recipe, table
-from dcomp.result import fit
+from dcomp.result import Fit, fit
+from dcomp.result.fitting import chain_seeds
 from dcomp.validation import usual_exposure
 
 # Tokens × components × sweeps × runs that the evidence of a K may take where it was not asked for.
 BUDGET = 4e9
+CLEAR = float(np.log(20))  # nats: 20 to 1
+# Of the first measure, which most K are told apart by; and of a second one, for rivals: fewer runs
+# leave its fences to Markov's bound.
+FIRST_SWEEPS, FIRST_RUNS, AGAIN_RUNS = 200, 4, 8
 STARTS = 2  # annealed chains of each K, before its neighbours help
 # Of a chain that begins at a neighbour's words: it is near a mode, and has nothing to anneal.
 NEAR = CollapsedGibbs(burn_in=120)
@@ -42,15 +50,41 @@ def evidences(
     if plan.counts.is_fractional and wanted is not True:
         return {}, ("Fractional counts have no evidence.",)
     require_whole(plan.counts, "evidence", "completion takes fractional counts")
-    n_runs = two_sided.RUNS
-    paid = BUDGET / max(plan.counts.n_tokens * K * n_runs for K in numbers)
-    n_sweeps = two_sided.SWEEPS if wanted is True else min(int(paid), two_sided.SWEEPS)
+    paid = BUDGET / max(plan.counts.n_tokens * K * two_sided.RUNS for K in numbers)
+    n_sweeps = FIRST_SWEEPS if wanted is True else min(int(paid), FIRST_SWEEPS)
     if n_sweeps < two_sided.FEWEST:
         return {}, ("The corpus is too large for a quick estimate of the evidence.",)
     measured = Measured(plan, tuple(numbers), n_sweeps, executor)
-    name = f"{n_sweeps}-{grid_name(numbers)}"
-    found = {K: kept_evidence(plan, K, name, partial(measured.of, K)) for K in numbers}
-    return found, ()
+    found = {K: measured.kept(K, n_sweeps, measured.n_runs) for K in numbers}
+    return parted(found, measured), ()
+
+
+def parted(found: dict[int, KnownEvidence], measured: Measured) -> dict[int, KnownEvidence]:
+    """Where the smallest that cannot be told from the highest is more than 20 to 1 below it by the
+    estimates, and only wide fences keep them together, both are measured again with the sweeps that
+    their budget has left; and so on, each once."""
+    found, again = dict(found), set[int]()
+    while True:
+        sound = [K for K in found if found[K].is_sound]
+        if not sound:
+            return found
+        top = max(sound, key=lambda K: found[K].log_evidence)
+        first = min(K for K in sound if is_near(found[K], found[top]))
+        wide = [K for K in (first, top) if found[K].upper - found[K].lower > CLEAR]
+        apart = found[top].log_evidence - found[first].log_evidence > CLEAR
+        todo = [K for K in wide if K not in again] if apart and first < top else []
+        if not todo:
+            return found
+        for K in todo:
+            again.add(K)
+            if n_sweeps := measured.sweeps_left(K, found[K].upper - found[K].lower):
+                found[K] = measured.kept(K, n_sweeps, AGAIN_RUNS)
+
+
+def is_near(one: KnownEvidence, top: KnownEvidence) -> bool:
+    """Whether an evidence cannot be told from the highest, or is not 20 to 1 below it: fewer
+    components are not given up for less, where more of them learn more of their priors."""
+    return bool(one.upper >= top.lower or one.log_evidence + CLEAR >= top.log_evidence)
 
 
 class Measured:
@@ -61,6 +95,7 @@ class Measured:
     ) -> None:
         self.plan, self.numbers, self.executor = plan, numbers, executor
         self.n_sweeps = n_sweeps
+        self.n_runs = min(two_sided.usual_runs(plan.counts.n_tokens, n_sweeps), FIRST_RUNS)
 
     @cached_property
     def rungs(self) -> dict[int, Rung]:
@@ -72,21 +107,33 @@ class Measured:
     @property
     def ladder(self) -> Ladder:
         """How they are fitted from each other."""
-        how: Any = {"max_iter": NEAR_SWEEPS, "seed": self.plan.seed}
+        how: Any = {"max_iter": NEAR_SWEEPS, "seed": self.plan.seed, "worth": self._worth}
         counts = self.plan.counts.cut_at((0,))
         return Ladder(counts, self.model_of, NEAR, self._exposure, **how)
 
-    def of(self, K: int) -> tuple[Evidence, float]:
-        """The evidence of one K, and how far its starts differ."""
-        rung = self.rungs[K]
+    def kept(self, K: int, n_sweeps: int, n_runs: int) -> KnownEvidence:
+        """The evidence of one K, found or as it was kept."""
+        name = f"{n_sweeps}x{n_runs}-{grid_name(self.numbers)}"
+        return kept_evidence(self.plan, K, name, partial(self.of, K, n_sweeps, n_runs))
+
+    def of(self, K: int, n_sweeps: int, n_runs: int) -> tuple[Evidence, float, int]:
+        """The evidence of one K, how far its starts differ, and how many components it uses."""
+        rung, observed = self.rungs[K], self._observed
         assert rung.fit is not None
-        observed = Observations.build(self.plan.counts, self._exposure)
         require_room(observed, "evidence", instead="completion takes counts of any size")
-        budget = Budget(self.n_sweeps, None)
+        budget = Budget(n_sweeps, n_runs)
         require_memory(self.plan.counts, K, budget, self.executor.n_threads, "two-sided")
         notes = learned_note(self.model_of(K))
         found = at_fit(rung.fit, observed, budget, self.plan.seed, self.executor, notes)
-        return found, rung.spread
+        return found, rung.spread, int(in_use(rung.words.n).sum())
+
+    def sweeps_left(self, K: int, width: float) -> int:
+        """Of a second measure: the distance of the two ways falls with the number of sweeps. 0
+        where the budget has not twice of what there was."""
+        tokens = self.plan.counts.n_tokens
+        paid = BUDGET / (tokens * K * AGAIN_RUNS)
+        n_sweeps = int(min(paid, self.n_sweeps * width / CLEAR))
+        return n_sweeps if n_sweeps * AGAIN_RUNS >= 2 * self.n_sweeps * self.n_runs else 0
 
     def model_of(self, K: int) -> Model:
         """With the priors of the selection."""
@@ -102,17 +149,29 @@ class Measured:
             return plan.exposure
         return usual_exposure(plan.counts, self.model_of(self.numbers[0]))
 
+    @cached_property
+    def _observed(self) -> Observations:
+        return Observations.build(self.plan.counts, self._exposure)
+
+    def _worth(self, fitted: Fit) -> float:
+        """About its evidence: a chain's log joint moves too much to choose by."""
+        path = two_sided.Path.from_fit(fitted, self._observed, self.plan.seed)
+        return two_sided.rough(path, self.executor)
+
     def _started(self, K: int) -> Rung:
         """The best of some annealed chains, and where the others ended."""
+        rungs = [self._annealed(K, seed) for seed in chain_seeds(self.plan.seed, STARTS)]
+        return reduce(Rung.or_better, rungs)
+
+    def _annealed(self, K: int, seed: int) -> Rung:
         fitted = fit(
             self.plan.counts.cut_at((0,)),
             self.model_of(K),
             two_sided.REFERENCE,
             exposure=self._exposure,
             max_iter=two_sided.FIT_SWEEPS,
-            n_chains=STARTS,
             executor=self.executor,
-            seed=self.plan.seed,
+            seed=seed,
             warn=False,  # its sweeps are not the caller's to raise
         )
-        return Rung.from_fit(uninterrupted(fitted))
+        return Rung.worth(fitted, self._worth(uninterrupted(fitted)))

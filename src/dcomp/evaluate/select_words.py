@@ -10,7 +10,7 @@ from dcomp.evaluate.selection import Candidate, Selection
 
 FLAT = 0.9  # of the gain, from which on fewer components are worth a word
 CLOSE = 1e-6
-_THE_SAME = "Held-out words say the same."
+SMALL = 0.05  # nats that are not worth a word
 
 
 def sentences(selection: Selection) -> Iterator[str]:
@@ -35,26 +35,37 @@ def sentences(selection: Selection) -> Iterator[str]:
 def _by_evidence(selection: Selection) -> Iterator[str]:
     near, chosen = selection.indistinct, selection.recommended
     sound = [c for c in selection.candidates if c.evidence_is_sound]
-    top = max(sound, key=lambda c: c.evidence)
-    own = _of(selection, chosen)
-    fewer = [c for c in sound if c.n_components < chosen]
+    top, own = max(sound, key=lambda c: c.evidence), _of(selection, chosen)
     if not selection.is_clear and len(near) > 1:
         yield (
             f"The data cannot tell between {listed(near)}: the evidence is highest at "
-            f"{top.n_components}, and the intervals of the others reach it; {chosen} is the "
-            "smallest of them."
+            f"{top.n_components}, and the others are within its interval or within 20 to 1; "
+            f"{chosen} is the smallest of them."
         )
         return
-    sure = "clearly" if selection.is_clear else "but not beyond doubt"
+    fewer = [c for c in sound if c.n_components < chosen]
     others = fewer if selection.is_clear else [c for c in sound if c is not own]
-    gain = "more components gain nothing" if selection.is_clear else ""
     nearest = ""
     if others:
         closest = max(others, key=lambda c: c.evidence)
         distance = own.evidence - closest.evidence
         nearest = f"{closest.n_components} comes nearest, {distance:,.1f} nats behind"
-    why = ", and ".join(filter(None, [nearest, gain]))
-    yield f"Its evidence is the highest, {sure}{': ' * bool(why)}{why}."
+    if not selection.is_clear:
+        yield f"Its evidence is the highest, but not beyond doubt{': ' * bool(nearest)}{nearest}."
+        return
+    yield _clearly(selection, own, nearest)
+
+
+def _clearly(selection: Selection, own: Candidate, nearest: str) -> str:
+    """More components may be ahead by what is less than 20 to 1: that is said, too."""
+    more = [c for c in selection.candidates if c.n_components > own.n_components]
+    gain = max((c.evidence - own.evidence for c in more if c.evidence_is_sound), default=0.0)
+    if gain < SMALL:
+        why = ", and ".join(filter(None, [nearest, "more components gain nothing"]))
+        return f"Its evidence is the highest, clearly: {why}."
+    nearest = nearest and f"{nearest} in evidence"
+    why = ", and ".join(filter(None, [nearest, f"more components gain at most {gain:.1f}"]))
+    return f"Clearly: {why}{'' if nearest else ' nats of evidence'}, which is less than 20 to 1."
 
 
 def _unsettled(selection: Selection) -> Iterator[str]:
@@ -64,16 +75,15 @@ def _unsettled(selection: Selection) -> Iterator[str]:
 
 
 def _heldout_beside(selection: Selection) -> str:
-    own = _of(selection, selection.recommended)
+    own, what = _of(selection, selection.recommended), f"Held-out {selection.hidden}"
     best = selection.best.n_components
     if own.behind <= own.behind_error:
         if best != own.n_components:
-            return f"Held-out words are told best by {best}, within one standard error."
+            return f"{what} are told best by {best}, within one standard error."
         others = len(selection.indistinct) > 1 and not selection.is_clear
-        return f"Held-out words are told best by {best}." if others else _THE_SAME
+        return f"{what} are told best by {best}." if others else f"{what} say the same."
     return (
-        f"Held-out words are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} "
-        "per token."
+        f"{what} are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} per token."
     )
 
 

@@ -30,6 +30,7 @@ class Candidate:
     evidence_lower: float = float("nan")  # log p(w) lies between these with probability 0.95
     evidence_upper: float = float("nan")
     evidence_spread: float = float("nan")  # nats that the second of all starts ended below the best
+    evidence_in_use: float = float("nan")  # components that have words, where it was measured
 
     @property
     def perplexity(self) -> float:
@@ -49,6 +50,7 @@ class Selection:
     decided_by: str = "held-out"  # or "evidence"
     is_clear: bool = False  # whether no other K is anywhere near
     pruned: tuple[int, ...] = ()  # components left at each step from above, where that was asked
+    hidden: str = "words"  # what was held out; "entries" of features in many blocks
 
     @property
     def best(self) -> Candidate:

@@ -48,6 +48,38 @@ def test_many_that_are_alike_have_bounds(monkeypatch):
     assert sorted(draw_labels(A, np.random.default_rng(0))) == list(range(6))
 
 
+@pytest.mark.parametrize("scale", [0.5, 3.0])
+def test_sums_that_are_drawn_from_are_right_in_the_mean(monkeypatch, scale):
+    """exp(low) and exp(−high), of a few draws each; and would notice a tenth of a nat."""
+    A = scale * np.random.default_rng(0).normal(size=(6, 6))
+    exact = label_sum(A).low
+    monkeypatch.setattr(labels, "MOST", 3)
+    monkeypatch.setattr(labels, "_DRAWS", 4)
+    rng = np.random.default_rng(1)
+    found = [label_sum(A, rng) for _ in range(3000)]
+    for logs in (
+        np.array([one.low for one in found]) - exact,
+        exact - np.array([one.high for one in found]),
+    ):
+        ratio = np.exp(logs)
+        error = ratio.std(ddof=1) / np.sqrt(len(ratio))
+        assert abs(ratio.mean() - 1) < 4 * error
+        assert error < 0.025
+
+
+def test_many_unequal_priors_have_a_sum_to_the_second_digit():
+    """Learned α of 24 components: a bound from either side was 20 to 36 nats off."""
+    rng = np.random.default_rng(2)
+    alpha, present = rng.uniform(0.07, 0.17, 24), rng.poisson(30, 24)
+    A = present[:, None] * np.log(alpha) - 3 * present.mean() * alpha
+    drawn = [label_sum(A, np.random.default_rng(seed)) for seed in range(3)]
+    ends = [end for one in drawn for end in (one.low, one.high)]
+    assert max(ends) - min(ends) < 0.05
+    bounds = label_sum(A)
+    assert bounds.low + 5 < min(ends)
+    assert max(ends) < bounds.high - 5
+
+
 def test_far_and_equal_components():
     far = 1e5 * np.eye(40)
     assert label_sum(far).low == label_sum(far).high == 40e5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
+
 import numpy as np
 import pytest
 from scipy.special import gammaln
@@ -62,6 +64,45 @@ def test_a_component_that_is_two_is_the_one_that_is_cut(planted):
         map(tuple, (words.n > 1).T.tolist())
     )
     assert four.c.sum() == pytest.approx(counts.n_tokens)
+
+
+def test_what_a_cut_gains_does_not_hang_on_what_a_draw_has():
+    """Halves are made of expected words: a draw's own counts, sharper by tens of nats, are not what
+    they are compared with, or nothing would be worth a cut."""
+    rng = np.random.default_rng(0)
+    Theta = rng.dirichlet(np.full(20, 0.3), 3)
+    shares = rng.dirichlet(np.full(3, 0.3), 60)
+    X = np.array([rng.multinomial(40, share @ Theta) for share in shares])
+    c, n = np.zeros((60, 3)), np.zeros((20, 3))
+    for i, j in zip(*np.nonzero(X), strict=True):
+        of = rng.multinomial(X[i, j], shares[i] * Theta[:, j] / (shares[i] @ Theta[:, j]))
+        c[i] += of
+        n[j] += of
+    merged = joined(Words(c, n), [0, 1], [2])
+    cuts = near(Counts.from_matrix(X)).cuts(merged)
+    assert cuts[0].gain > 0 > cuts[1].gain
+    whole = near(Counts.from_matrix(X)).log_words(cuts[0].halves.sum(axis=1, keepdims=True))
+    both = near(Counts.from_matrix(X)).log_words(cuts[0].halves).sum()
+    assert cuts[0].gain == pytest.approx(both - whole[0])
+
+
+def test_fits_are_compared_by_what_was_asked_for(planted):
+    """The worst by that is left, whatever the sampler's own objective says."""
+    counts, words = planted
+
+    def model_of(K):
+        return DirichletMultinomial.build(K, alpha=0.1, gamma=0.1)
+
+    # Of four from three, of three from four, and of what is tried after that.
+    worths = chain([-5.0, -1.0], repeat(-9.0))
+    how = {"max_iter": 12, "worth": lambda fitted: next(worths)}
+    ladder = Ladder(counts, model_of, CollapsedGibbs(burn_in=5), **how)
+    three = joined(words, [0], [1, 3], [2])
+    rungs = {3: Rung(three, -6.0), 4: Rung(words, -4.0)}
+    found = ladder.climbed(rungs, LocalExecutor(1))
+    assert (found[4].value, found[4].fit, found[4].others[0]) == (-4.0, None, -5.0)
+    assert (found[3].value, found[3].others[0]) == (-1.0, -6.0)
+    assert found[3].fit is not None
 
 
 def test_a_split_and_a_join_at_once(planted):

@@ -259,7 +259,10 @@ def fenced(value, half):
         ),
         (
             [candidate(K, 0.1 * (3 - K), 0.01, **fenced(-5.0 + 3 * K, 4)) for K in (1, 2, 3)],
-            ["The data cannot tell between 1, 2 and 3: the evidence is highest at 3"],
+            [
+                "The data cannot tell between 1, 2 and 3: the evidence is highest at 3, and the "
+                "others are within its interval or within 20 to 1; 1 is the smallest of them."
+            ],
         ),
         (  # chains of 2 and 5 have not settled: the evidence is not for 2, and not for 5
             [
@@ -311,6 +314,124 @@ def test_clearly_means_beyond_all_doubt_that_is_known_of(lead, spread, is_sound,
     table.append(candidate(4, 0.1, 0.01, **fenced(-14.0, 1.0)))
     near, found, by = select.decided(table)
     assert (near[-1], found, by) == (3, clear, "evidence")
+
+
+@pytest.mark.parametrize(
+    ("used", "gain", "clear"),
+    [
+        (3, 0.0, True),  # the fourth is empty
+        (4, 0.0, False),  # as good with words in all four: the data cannot tell
+        (4, -12.0, True),
+        (3, 2.9, True),
+        (3, 3.1, False),
+    ],
+)
+def test_more_components_are_rivals_where_they_have_words_or_gain(used, gain, clear):
+    table = [
+        candidate(2, 0.1, 0.01, **fenced(-60.0, 1.0)),
+        candidate(3, 0.0, 0.0, **fenced(-10.0, 2.0)),
+        candidate(4, 0.1, 0.01, **fenced(-10.0 + gain, 2.0), evidence_in_use=used),
+    ]
+    near, found, _ = select.decided(table)
+    assert (near[0], found) == (3, clear)
+
+
+@pytest.mark.parametrize(("gain", "half", "near"), [(2.9, 0.01, 2), (3.1, 0.01, 3), (3.1, 2.0, 2)])
+def test_fewer_components_are_given_up_for_twenty_to_one(gain, half, near):
+    table = [
+        candidate(2, 0.0, 0.0, **fenced(-10.0, half)),
+        candidate(3, 0.0, 0.1, **fenced(-10.0 + gain, half)),
+    ]
+    assert select.decided(table)[0][0] == near
+
+
+def test_what_more_components_gain_is_said():
+    table = [
+        candidate(1, 0.0, 0.0, **fenced(-10.0, 0.01)),
+        candidate(2, 0.1, 0.2, **fenced(-9.1, 0.01), evidence_in_use=1),
+    ]
+    near, clear, by = select.decided(table)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "Recommended: 1 component. Clearly: more components gain at most 0.9 nats" in text
+
+
+def test_votes_are_not_called_words():
+    table = (candidate(1, 0.1, 0.01, **fenced(-20.0, 0.4)), candidate(2, 0.0, 0.0, **fenced(-9, 1)))
+    said = Selection(table, 2, (2,), "npmi", (), "evidence", False, (), "entries").summary
+    assert "Held-out entries say the same." in said
+    assert "words" not in said
+    votes = dcomp.datasets.votes(12, 8, seed=1).counts
+    found = select_components(votes, [1, 2], n_chains=2, n_starts=1, max_iter=5, **QUICK)
+    assert found.hidden == "entries"
+
+
+class _Fences:
+    """Evidences whose fences come closer when they are asked for again."""
+
+    def __init__(self, values, budget=True):
+        self.values, self.budget, self.asked = values, budget, []
+
+    def first(self, half=8.0):
+        return {K: self._known(K, half) for K in self.values}
+
+    def sweeps_left(self, K, width):
+        return int(10 * width) if self.budget else 0
+
+    def kept(self, K, n_sweeps, n_runs):
+        self.asked.append((K, n_sweeps, n_runs))
+        return self._known(K, 1.0)
+
+    def _known(self, K, half):
+        value = self.values[K]
+        return select_chains.KnownEvidence(value, 1.0, 1.0, value - half, value + half)
+
+
+@pytest.mark.parametrize(
+    ("values", "budget", "asked"),
+    [
+        ({2: -90.0, 3: -20.0, 4: -10.0, 5: -12.0}, True, [3, 4]),
+        ({2: -90.0, 3: -12.0, 4: -10.0}, True, []),  # not 20 to 1 apart: nothing to be parted
+        ({2: -90.0, 3: -40.0, 4: -10.0}, True, []),  # parted already
+        ({2: -90.0, 3: -10.0, 4: -20.0}, True, []),  # more components have less
+        ({2: -22.0, 3: -18.0, 4: -10.0}, True, [2, 4, 3]),
+        ({2: -90.0, 3: -20.0, 4: -10.0}, False, []),  # no budget is left
+    ],
+)
+def test_rivals_are_measured_again_until_they_part(values, budget, asked):
+    measured = _Fences(values, budget)
+    found = select_evidence.parted(measured.first(), measured)
+    assert [K for K, *_ in measured.asked] == asked
+    assert all(call[1:] == (160, select_evidence.AGAIN_RUNS) for call in measured.asked)
+    for K, one in found.items():
+        assert one.upper - one.lower == (2 if K in asked else 16)
+
+
+def test_narrow_fences_are_not_measured_again():
+    measured = _Fences({2: -13.5, 3: -10.0})
+    select_evidence.parted(measured.first(half=1.4), measured)
+    assert measured.asked == []
+
+
+def test_a_second_measure_needs_a_budget(monkeypatch):
+    plan = select_chains.Plan.build(
+        Counts.from_matrix(np.ones((12, 5), int)),
+        None,
+        model="DM",
+        algorithm="auto",
+        priors={},
+        n_chains=2,
+        n_starts=1,
+        max_iter=None,
+        tol=0.05,
+        seed=0,
+        keep=None,
+    )
+    measured = select_evidence.Measured(plan, (1, 2), 200, None)
+    assert measured.n_runs == select_evidence.FIRST_RUNS
+    assert measured.sweeps_left(2, 10.001 * select_evidence.CLEAR) == 2000
+    for runs, left in ((1.0, 0), (2.005, 200), (3.005, 300)):  # of what the first measure took
+        monkeypatch.setattr(select_evidence, "BUDGET", 60 * 2 * 8 * 100 * runs)
+        assert measured.sweeps_left(2, 10 * select_evidence.CLEAR) == left
 
 
 def test_more_components_that_gain_are_no_clear_case():
@@ -434,12 +555,12 @@ def asked_evidence(flat_chains, monkeypatch):
     asked = []
 
     class Measured(select_evidence.Measured):
-        def of(self, K):
-            asked.append((K, self.n_sweeps, self.model_of(K)))
+        def of(self, K, n_sweeps, n_runs):
+            asked.append((K, n_sweeps, self.model_of(K)))
             value = -10.0 * K
             known = {"is_sound": K < 3, "lower": value - K, "upper": value + K}
             found = Evidence(value, 0.5 * K, "two-sided", 4.0, (), np.zeros(4), None, **known)
-            return found, 0.25
+            return found, 0.25, K
 
     monkeypatch.setattr(select_evidence, "Measured", Measured)
     return asked
@@ -450,13 +571,13 @@ def asked_evidence(flat_chains, monkeypatch):
     [
         (60 * 3 * 2 * 100, "auto", [100, 100, 100]),  # 60 tokens, 3 components, 2 runs
         (60 * 3 * 2 * 100 - 1, "auto", []),
-        (60 * 3 * 2 * 2000, "auto", [400, 400, 400]),
-        (1.0, True, [400, 400, 400]),
+        (60 * 3 * 2 * 2000, "auto", [200, 200, 200]),
+        (1.0, True, [200, 200, 200]),
         (1e9, False, []),
     ],
 )
 def test_sweeps_of_the_evidence(asked_evidence, monkeypatch, budget, wanted, sweeps):
-    """As many as the budget pays for, from 100 to 400; fewer for the largest K, and none is."""
+    """As many as the budget pays for, from 100 to 200; fewer for the largest K, and none is."""
     monkeypatch.setattr(select_evidence, "BUDGET", budget)
     X = np.ones((12, 5), int)
     found = select_components(
@@ -471,6 +592,7 @@ def test_sweeps_of_the_evidence(asked_evidence, monkeypatch, budget, wanted, swe
         assert [c.evidence_is_sound for c in found.candidates] == [True, True, False]
         assert [c.evidence_upper for c in found.candidates] == [-9, -18, -27]
         assert [c.evidence_spread for c in found.candidates] == [0.25] * 3
+        assert [c.evidence_in_use for c in found.candidates] == [1, 2, 3]
         assert (
             "Its evidence is the highest, clearly: more components gain nothing." in found.summary
         )

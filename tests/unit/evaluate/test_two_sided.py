@@ -47,6 +47,18 @@ def test_more_sweeps_bring_the_fences_nearer():
     assert many.upper - many.lower < (few.upper - few.lower) / 4
 
 
+def test_a_rough_value_is_near_the_evidence_on_any_number_of_threads():
+    found = evidence(X, 2, alpha=0.3)
+    model = dcomp.models.DirichletMultinomial.build(2, alpha=0.3, gamma=0.5)
+    counts = dcomp.Counts.from_matrix(X)
+    fitted = dcomp.fit(counts, model, two_sided.REFERENCE, max_iter=300, warn=False)
+    observed = dcomp.models.Observations.build(counts, None)
+    path = two_sided.Path.from_fit(fitted, observed, 0)
+    values = {two_sided.rough(path, dcomp.executors.LocalExecutor(n)) for n in (1, 2)}
+    assert len(values) == 1
+    assert abs(values.pop() - found.log_evidence) < 1.0
+
+
 def test_learned_priors_and_other_methods():
     found = evidence(X, 2, model="GP", **QUICK)
     assert "alpha, beta were learned from the same counts" in found.warnings[0]
