@@ -19,6 +19,7 @@ from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.align import ChainAlignment, align_chains
 from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
 from dcomp.executors import LocalExecutor
+from dcomp.inference.ascent import as_climbed
 from dcomp.inference.maximum_likelihood import FactorInfo
 from dcomp.inference.rhat import SETTLED, rhat_by_chance
 from dcomp.inference.stopping import Remaining, Rule, recent_gain
@@ -323,6 +324,8 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
     objective = np.asarray(history["objective"], dtype=np.float64)
     scale = np.maximum(np.abs(history["documents"]), 1e-300)
     steps = np.diff(objective) / scale[1:]
+    if fit.remaining is not None and fit.remaining.apart > 0:
+        steps = steps[:-1]  # the last row is of documents as new ones, and no sweep
     falls = int((steps < -ROUNDING).sum())
     remarks = list(_remarks(fit))
     if falls:
@@ -390,7 +393,8 @@ def _residual(fit: Fit, X: Any, n_jobs: int | None) -> float:
     if counts.fingerprint() != fit.provenance.data_fingerprint:
         raise InvalidCounts("a residual is of the counts that were fitted; these are others")
     observed = Observations(counts.cut_at(fit.state.firsts), fit.exposure, allowed=fit.allowed)
-    state = fit.state.cut(observed.parts)
+    # The loadings are those of the climb's own documents, not of where these are shown.
+    state = as_climbed(fit.state.cut(observed.parts))
     after, _ = fit.algorithm.step(observed, state, LocalExecutor.from_jobs(n_jobs))
     moved = np.abs(after.n.astype(np.float64) - fit.state.n).sum() / 2
     return float(moved / (counts.n_tokens or 1))

@@ -32,6 +32,9 @@ from dcomp.result.of_estimator import as_fit
 
 TRIM = 0.05  # of the documents at each end, in `HeldOut.trimmed`
 TELLING = 0.5  # standard errors that one document has to move a score by, to be named
+IMPOSSIBLE = (
+    15.0  # nats below what words cost at the most, of which no chance of words makes so many
+)
 _FEW = 20  # documents: of fewer each decides
 
 
@@ -169,8 +172,29 @@ def completion(
     if n_tokens == 0:
         raise InvalidCounts("completion needs tokens to predict; these documents have none left")
     per_document, tokens = (np.concatenate(x) for x in zip(*workers.gather(found), strict=True))
+    said = said_of_impossible(fit, per_document, tokens)
+    if said is not None:
+        warn(said, DataWarning, 2)
     names = None if observed.counts.doc_ids is None else tuple(observed.counts.doc_ids)
     return over_documents(per_document, tokens.astype(np.float64), names)
+
+
+def said_of_impossible(fit: Fit, per_document: FloatArray, tokens: npt.NDArray[Any]) -> str | None:
+    """That words without probability decide the score, where they do. At the mode of a flat prior a
+    component has no room for a word that it has not met, and one such word makes a perplexity of
+    millions that says nothing of the rest."""
+    if fit.algorithm.treatment != "map":
+        return None
+    usual = np.log(fit.features.n_features) + 5  # no word that a component has met is so surprising
+    n = int((per_document < -usual * tokens - IMPOSSIBLE).sum())
+    if n == 0:
+        return None
+    what = "has words" if n == 1 else "have words"
+    return (
+        f"{n:,} of {len(tokens):,} documents {what} that the fit holds for all but impossible, "
+        f"which decide the score: {fit.algorithm.name} leaves no probability for what it has not "
+        "met; mean-field or a sampler does"
+    )
 
 
 def warn_of_training(fit: Fit, X: Any, observed: Observations) -> None:

@@ -76,15 +76,11 @@ class Ascent:
     def taken_up(self, state: State) -> State:
         """A state at rest goes on climbing where it had stopped to: it may be asked for more than
         it was at rest for."""
-        path = path_of(state)
-        if path.stage != DONE:
+        if path_of(state).stage != DONE:
             return state
-        climbing = [
-            replace(local, c=local.carried.get("c", local.c), carried={}) for local in state.locals
-        ]
         fresh: Any = {"refolds": 0, "pushes": 0, "noise": 0, "gain": UNKNOWN, "shares": UNKNOWN}
-        path = path.anew(stage=CLIMB, objective=LOWEST, apart=0.0, **fresh)
-        return _with(replace(state, locals=climbing), path)
+        path = path_of(state).anew(stage=CLIMB, objective=LOWEST, apart=0.0, **fresh)
+        return _with(as_climbed(state), path)
 
     def step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
         """One sweep, and what follows from it."""
@@ -357,6 +353,16 @@ class _Climb:
 def is_cheap(observed: Observations, n_components: int) -> bool:
     """Whether some dozens of sweeps more are nothing to speak of."""
     return observed.counts.nnz * n_components <= CHEAP
+
+
+def as_climbed(state: State) -> State:
+    """With documents where the climb had them, in the place of where they are shown at rest."""
+    if path_of(state).stage != DONE:
+        return state
+    climbed = [
+        replace(local, c=local.carried.get("c", local.c), carried={}) for local in state.locals
+    ]
+    return replace(state, locals=climbed)
 
 
 def path_of(state: State) -> Path:

@@ -29,8 +29,7 @@ def remarks(fit: Fit) -> tuple[str, ...]:
     >>> remarks(dcomp.fit([[3, 1], [3, 1], [6, 2]], model))  # one kind of documents, cut in two
     ('components 0 and 1 are all but the same',)
     """
-    words = fit.expected_counts.sum(axis=0, dtype=np.float64)
-    empty = words <= EMPTY * words.mean()
+    empty = _empty(fit)
     said = []
     if empty.any():
         said.append(f"{_named(np.flatnonzero(empty), fit.component_labels)} all but empty")
@@ -43,6 +42,20 @@ def remarks(fit: Fit) -> tuple[str, ...]:
     if held:
         said.append(f"held at a limit: {', '.join(held)}")
     return (*said, *_lone_best(fit))
+
+
+def _empty(fit: Fit) -> npt.NDArray[np.bool_]:
+    """Components with next to no words and, where one document has most of all words, next to no
+    share of the others, either."""
+    c = fit.expected_counts
+    words = c.sum(axis=0, dtype=np.float64)
+    empty: npt.NDArray[np.bool_] = words <= EMPTY * words.mean()
+    if not empty.any():
+        return empty
+    own = c[c.sum(axis=1) >= 1].astype(np.float64)  # documents of a word at least
+    shares = (own[:, empty] / own.sum(axis=1, keepdims=True)).sum(axis=0)
+    empty[empty] = shares <= EMPTY * len(own) / c.shape[1]
+    return empty
 
 
 def _is_uniform(fit: Fit) -> bool:

@@ -235,6 +235,21 @@ def test_the_residual_by_hand(planted):
     assert diagnostics(fit, counts).residual == pytest.approx(expected, rel=0.1)
 
 
+def test_documents_shown_as_new_ones_are_no_words_that_move():
+    """Short documents with a small α rest in optima of their own while the fit climbs; shown as new
+    ones they lie lower. That is neither a sweep that fell nor a fit that has not converged."""
+    rng = np.random.default_rng(1)
+    Theta = rng.dirichlet(np.full(300, 0.05), 8)
+    X = np.array([rng.multinomial(5, m @ Theta) for m in rng.dirichlet(np.full(8, 0.1), 1500)])
+    fitted = dcomp.DCA(8, verbose=0).fit(X).fit_
+    assert fitted.converged
+    assert fitted.remaining.apart > 0.05
+    found = diagnostics(fitted, X)
+    assert found.verdict == "converged"
+    assert found.falls == 0
+    assert found.residual < 1e-3
+
+
 def test_words_that_still_move(planted, monkeypatch):
     fit = dcomp.LDA(3, verbose=0).fit(planted[0]).fit_
     import sys

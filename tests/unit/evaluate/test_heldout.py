@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -183,3 +184,17 @@ def test_votes_have_digits_enough():
     tokens = np.full(400, 300.0)
     score = heldout.over_documents(-0.25 * tokens + np.tile([0.1, -0.1], 200), tokens)
     assert str(score).startswith("held-out perplexity 1.284025 ± 0.000021 (")
+
+
+@pytest.mark.parametrize(("estimator", "is_said"), [(dcomp.PLSA, True), (dcomp.LDA, False)])
+def test_words_without_probability_are_said(estimator, is_said):
+    """Maximum likelihood has no room for words that it has not met, and one of them decides."""
+    rng = np.random.default_rng(7)
+    Theta = rng.dirichlet(np.full(400, 0.05), 4)
+    X = np.array([rng.multinomial(8, m @ Theta) for m in rng.dirichlet(np.full(4, 0.1), 300)])
+    train, test = train_test(dcomp.as_counts(X), test_fraction=0.2, seed=0)
+    fitted = estimator(4, verbose=0).fit(train)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        completion(fitted.fit_, test)
+    assert any("all but impossible" in str(each.message) for each in said) == is_said

@@ -47,6 +47,19 @@ def test_empty_components():
     assert made(n, [100, 3, 90]).remarks == ()
 
 
+def test_a_component_of_all_documents_but_a_giant_one_is_not_empty():
+    """By words it is: one document has five thousand times those of all others."""
+    rng = np.random.default_rng(0)
+    shares = np.vstack([[1.0, 0, 0], rng.dirichlet([0.3] * 3, 199)])
+    lengths = np.r_[5_000_000, np.full(199, 100)]
+    Theta = rng.dirichlet([0.2] * 40, 3)
+    table = [rng.multinomial(n, m @ Theta) for n, m in zip(lengths, shares, strict=True)]
+    fitted = dcomp.LDA(3, verbose=0).fit(np.array(table)).fit_
+    words = fitted.expected_counts.sum(axis=0)
+    assert (words <= 0.01 * words.mean()).any()
+    assert not any("empty" in said for said in fitted.remarks)
+
+
 def test_twins_are_said_by_group():
     said = made(WORDS, [100] * 6).remarks
     assert said == (
