@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,15 @@ class Once:
             self.is_done = True
 
 
+class Elsewhere(Protocol):
+    """The same rows where others can have them: a file that they can open, or what lies on the
+    workers of a cluster. Then rows need not be sent there."""
+
+    def run(self, first: int, end: int) -> Elsewhere | None:
+        """Those of a run of documents, where they can be had by themselves."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Mapped:
     """The rows that a file holds, where they are mapped. It vouches for them: counts with these
@@ -45,6 +54,7 @@ class Mapped:
     n_features: int
     scratch: Path  # the folder for what is known of its documents while it is fitted
     check: Callable[[], None] = field(default_factory=lambda: Once(lambda: None))
+    elsewhere: Elsewhere | None = None
 
     def vouches_for(self, rows: Rows, n_features: int) -> bool:
         """Whether these are its rows.
@@ -61,7 +71,8 @@ class Mapped:
         indptr = self.rows.indptr[first : end + 1]
         entries = slice(int(indptr[0]), int(indptr[-1]))
         own = Rows(indptr - indptr[0], self.rows.indices[entries], self.rows.data[entries])
-        return Mapped(own, self.n_features, self.scratch, self.check)
+        there = None if self.elsewhere is None else self.elsewhere.run(first, end)
+        return Mapped(own, self.n_features, self.scratch, self.check, there)
 
 
 def _place(array: NDArray[Any]) -> tuple[int, int, str]:

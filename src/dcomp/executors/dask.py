@@ -19,12 +19,18 @@ from typing import Any, Self
 from dcomp.errors import ClusterError, InvalidParameter, warn
 from dcomp.executors import dask_worker
 from dcomp.executors.base import pairwise_sum
-from dcomp.executors.dask_cluster import Cluster, Lost, checked_address, distributed
+from dcomp.executors.dask_cluster import (
+    Cluster,
+    Lost,
+    checked_address,
+    distributed,
+    persistent,
+)
+from dcomp.executors.dask_input import HeldRows
 from dcomp.executors.dask_lineage import Call, Copies, Copy, Held, Origin
 from dcomp.executors.dask_worker import Kept, Told
 from dcomp.executors.local import available_cores
 
-MOST_LOSSES = 8  # of one call: after these something is wrong that trying again does not mend
 MOST_TOLD = 1 << 30  # bytes that the calls since a copy were told, before there is a new one
 LONGEST_CONNECT = 10.0  # seconds until a scheduler has answered
 LONGEST_END = 30.0  # seconds until a cluster of our own has ended
@@ -233,21 +239,6 @@ class DaskSideBySide:
         return [left[number] for number in numbers], total.stats
 
 
-def persistent(cluster: Cluster, attempt: Callable[[], Any]) -> Any:
-    """What an attempt gives that loses nothing on the way."""
-    lost: Lost | None = None
-    for _ in range(MOST_LOSSES):
-        try:
-            return attempt()
-        except Lost as error:
-            cluster.forget()
-            lost = error
-    raise ClusterError(
-        f"a cluster must keep its workers for one call at least; {MOST_LOSSES} times in a row "
-        f"something was lost, the last time: {lost}"
-    )
-
-
 def _own_cluster() -> Any:
     return distributed().LocalCluster(
         n_workers=available_cores(), threads_per_worker=1, dashboard_address="127.0.0.1:0"
@@ -309,9 +300,22 @@ class _Making:
             future, where = known
             if where == address and where in self.there and _is_there(future):
                 return future
-        future = self._opened(dask_worker.packed(part), address)
+        rows = self._rows_there(part)
+        future = (
+            self._opened(dask_worker.packed(part), address)
+            if rows is None
+            else self._opened(dask_worker.packed_without_rows(part), address, rows)
+        )
         self._parts[part] = (future, address)
         return future
+
+    def _rows_there(self, part: Any) -> Any:
+        """The rows of a part that workers have or can open, or None: then they are sent."""
+        mapped = getattr(getattr(part, "counts", None), "mapped", None)
+        rows = None if mapped is None else mapped.elsewhere
+        if not isinstance(rows, HeldRows):
+            return rows
+        return rows.future if rows.is_there(self.cluster.client) else None
 
     def told(self, call: Call, address: str | None) -> Any:
         """What a call tells its parts, opened once on each worker; what is small goes along with
@@ -378,9 +382,10 @@ class _Making:
             return Kept(value)
         return self._opened(dask_worker.packed(value), address)
 
-    def _opened(self, content: bytes, address: str | None) -> Any:
+    def _opened(self, content: bytes, address: str | None, *rows: Any) -> Any:
         sent = self._bytes(content, address)
-        return self.cluster.submit("open", dask_worker.opened, sent, address=address)
+        function = dask_worker.opened_with if rows else dask_worker.opened
+        return self.cluster.submit("open", function, sent, *rows, address=address)
 
     def _bytes(self, content: bytes, address: str | None) -> Any:
         where = address or self.cluster.slots[0]

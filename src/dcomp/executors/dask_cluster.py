@@ -25,6 +25,7 @@ LOOK_EVERY = 1.0  # seconds between two looks at who is alive
 LONGEST_ANSWER = 30.0  # seconds: a scheduler that takes longer for a question is not there
 LONGEST_STOP = 5.0  # seconds to wait until workers have heard that a call is given up
 LONGEST_TRANSFER = 3600.0  # seconds in which anything is sent or brought, of whatever size
+MOST_LOSSES = 8  # of one call: after these something is wrong that trying again does not mend
 MUST_AGREE = ("dcomp", "code of dcomp", "Python", "NumPy")
 
 
@@ -287,3 +288,18 @@ class Cluster:
                 lambda: self.client.run(dask_worker.stop_call, call, on_error="ignore"),
                 LONGEST_STOP,
             )
+
+
+def persistent(cluster: Cluster, attempt: Callable[[], Any]) -> Any:
+    """What an attempt gives that loses nothing on the way."""
+    lost: Lost | None = None
+    for _ in range(MOST_LOSSES):
+        try:
+            return attempt()
+        except Lost as error:
+            cluster.forget()
+            lost = error
+    raise ClusterError(
+        f"a cluster must keep its workers for one call at least; {MOST_LOSSES} times in a row "
+        f"something was lost, the last time: {lost}"
+    )

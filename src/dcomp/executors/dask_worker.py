@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 import platform
 from collections.abc import Mapping
@@ -53,6 +54,47 @@ def packed(value: Any) -> bytes:
 def opened(content: bytes) -> Kept:
     """The way back from `packed`."""
     return Kept(pickle.loads(content))
+
+
+class _WithoutRows(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, rows: tuple[Any, ...]) -> None:
+        super().__init__(file, protocol=5)
+        self._rows = rows
+
+    def persistent_id(self, value: Any) -> int | None:
+        """The number of a row array, which does not travel."""
+        return next((n for n, array in enumerate(self._rows) if value is array), None)
+
+
+class _WithRows(pickle.Unpickler):
+    def __init__(self, content: bytes, rows: tuple[Any, ...]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._rows = rows
+
+    def persistent_load(self, number: Any) -> Any:
+        """That of the rows that are here."""
+        return self._rows[number]
+
+
+def packed_without_rows(part: Any) -> bytes:
+    """A part as bytes, but for the rows of its counts.
+
+    >>> from dcomp.data import Counts
+    >>> from dcomp.models import Observations
+    >>> part = Observations.build(Counts.from_matrix([[2, 1]]))
+    >>> content, counts = packed_without_rows(part), part.counts
+    >>> opened_with(content, Kept((counts.indptr, counts.indices, counts.data))).value.counts.shape
+    (1, 2)
+    """
+    counts, file = part.counts, io.BytesIO()
+    _WithoutRows(file, (counts.indptr, counts.indices, counts.data)).dump(part)
+    return file.getvalue()
+
+
+def opened_with(content: bytes, rows: Any) -> Kept:
+    """The way back, with rows that a worker has, or can open."""
+    own = rows.value if isinstance(rows, Kept) else rows.rows()
+    return Kept(_WithRows(content, tuple(own)).load())
 
 
 def n_bytes(value: Any) -> int:

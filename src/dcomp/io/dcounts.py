@@ -15,10 +15,12 @@ sections, the text of all of them in UTF-8 and how many characters each has, -1 
 from __future__ import annotations
 
 import mmap
+import platform
 import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -47,13 +49,20 @@ _CHUNK = 1 << 22  # bytes that are summed up at a time
 
 
 def open_corpus(
-    path: StrPath, *, scratch: StrPath | None = None, limits: Limits | None = None
+    path: StrPath,
+    *,
+    scratch: StrPath | None = None,
+    limits: Limits | None = None,
+    shared: bool = False,
 ) -> Counts:
     """Open a corpus that `dcomp.convert` or `dcomp.write` has made. Names, ids and attributes are
     read; the counts stay in the file, and are looked at when they are first worked with.
 
     Its shards are the parts of the counts. What is known of documents while it is fitted lies in
     files without names in the folder `scratch`, beside the corpus unless given.
+
+    `shared`: whether the workers of a cluster see the file under the same name, so that each can
+    open its parts there, and they need not be sent.
 
     >>> import dcomp, tempfile
     >>> counts = dcomp.Counts.from_matrix([[2, 0], [1, 3]]).in_parts(2)
@@ -68,7 +77,7 @@ def open_corpus(
         raise InvalidParameter(f"scratch must be a folder; {printable(folder)} is none")
     budget = Budget(path, limits)
     try:
-        return _opened(path, folder, budget)
+        return _opened(path, folder, budget, shared)
     except InvalidFile:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, DcompError) as error:
@@ -120,6 +129,7 @@ class _File:
             if not isinstance(self.head, dict) or self.head.get("version") != VERSION:
                 raise ValueError(f"this dcomp reads version {VERSION} of the format alone")
             self.pages = mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ)
+        self.crc: int = crc
         self.sections = _sections(self.head["sections"], size)
 
     def whole(self, name: str, at: str) -> int:
@@ -136,6 +146,14 @@ class _File:
         if found.kind != kind or found.size % each or n not in (None, found.size // each):
             raise ValueError(f"{name} must be {n} of {kind}; found {found.size} bytes")
         return found
+
+    def rows(self) -> tuple[Rows, list[Section]]:
+        """The counts, where they are mapped, and their sections, which nobody has looked at."""
+        n_docs, nnz = self.whole("documents", "a number"), self.whole("entries", "a number")
+        kind = "float64" if self.head["fractional"] is True else "int32"
+        wanted = (("indptr", "int64", n_docs + 1), ("indices", "int32", nnz), ("data", kind, nnz))
+        sections = [self.section(*one) for one in wanted]
+        return Rows(*(section.array(self.pages) for section in sections)), sections
 
     def read(self, name: str, kind: str, n: int | None = None) -> NDArray[Any]:
         """A section that is needed at once: mapped, and looked at."""
@@ -181,16 +199,50 @@ def _sections(told: Any, size: int) -> dict[str, Section]:
     return found
 
 
-def _opened(path: Path, scratch: Path, budget: Budget) -> Counts:
+@dataclass(frozen=True)
+class SharedRows:
+    """Documents `first` to `end` of a corpus that others open under the same name."""
+
+    path: str
+    head: int  # its CRC-32, by which the file is known
+    first: int
+    end: int
+
+    def run(self, first: int, end: int) -> SharedRows:
+        """Those of a run of its documents."""
+        return SharedRows(self.path, self.head, self.first + first, self.first + end)
+
+    def rows(self) -> Rows:
+        """Where they are mapped, on the machine that asks."""
+        whole = _shared_file(self.path, self.head)
+        indptr = whole.indptr[self.first : self.end + 1]
+        entries = slice(int(indptr[0]), int(indptr[-1]))
+        return Rows(indptr - indptr[0], whole.indices[entries], whole.data[entries])
+
+
+@lru_cache(maxsize=16)
+def _shared_file(path: str, head: int) -> Rows:
+    try:
+        file = _File(Path(path), Budget(path))
+    except (OSError, ValueError, DcompError) as error:
+        raise InvalidFile(
+            f"{path}: every worker must be able to open a corpus that was opened with shared=True, "
+            f"and the one on {platform.node()} is not: {error}"
+        ) from None
+    if file.crc != head:
+        raise InvalidFile(
+            f"{path}: workers must see the file that the client has opened, and that on "
+            f"{platform.node()} is another"
+        )
+    return file.rows()[0]
+
+
+def _opened(path: Path, scratch: Path, budget: Budget, shared: bool) -> Counts:
     file = _File(path, budget)
     n_docs, n_features = file.whole("documents", "a number"), file.whole("features", "a number")
     if not (1 <= n_docs < LIMIT and 1 <= n_features <= LIMIT):
         raise ValueError(f"it has {n_docs:,} documents and {n_features:,} features")
-    nnz = file.whole("entries", "a number")
-    kind = "float64" if file.head["fractional"] is True else "int32"
-    wanted = (("indptr", "int64", n_docs + 1), ("indices", "int32", nnz), ("data", kind, nnz))
-    sections = [file.section(*one) for one in wanted]
-    rows = Rows(*(section.array(file.pages) for section in sections))
+    rows, sections = file.rows()
     blocks = file.read("blocks", "int32", n_features)
     block_names = file.names("block_names", file.whole("blocks", "a number"))
     features = FeatureSpace(file.names("names", n_features), blocks, block_names)
@@ -202,6 +254,7 @@ def _opened(path: Path, scratch: Path, budget: Budget) -> Counts:
         if wrong is not None:
             raise InvalidFile(f"{path}: its counts are no compressed rows: {wrong}")
 
+    there = SharedRows(str(path.absolute()), file.crc, 0, n_docs) if shared else None
     return Counts(
         *rows,
         features,
@@ -211,7 +264,7 @@ def _opened(path: Path, scratch: Path, budget: Budget) -> Counts:
         text=_made(TextOptions.from_record, file.head["text"]),
         vocabulary=_made(_vocabulary, file.head["vocabulary"]),
         empty_is_missing=file.head["empty_is_missing"] is True,
-        mapped=Mapped(rows, n_features, scratch, Once(look)),
+        mapped=Mapped(rows, n_features, scratch, Once(look), there),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -187,6 +188,8 @@ class _PartsOfFile(Sequence[Observations]):
         self._whole = whole
         self._bare = replace(counts, doc_ids=None, attributes=Attributes(counts.n_docs))
         self._ends = list(pairwise((*counts.firsts, counts.n_docs)))
+        # By number, while anybody has them: an executor knows by the part what lies on a worker.
+        self._made: WeakValueDictionary[int, Observations] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -199,7 +202,12 @@ class _PartsOfFile(Sequence[Observations]):
         if isinstance(number, slice):
             return [self[i] for i in range(*number.indices(len(self)))]
         first, end = self._ends[number]
-        return self._whole._part(self._bare.rows(slice(first, end)), first, end)
+        place = number % len(self._ends)
+        part = self._made.get(place)
+        if part is None:
+            part = self._whole._part(self._bare.rows(slice(first, end)), first, end)
+            self._made[place] = part
+        return part
 
 
 def _checked_exposure(counts: Counts, exposure: npt.ArrayLike) -> FloatArray:
