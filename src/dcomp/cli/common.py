@@ -82,8 +82,9 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def console() -> Console:
-    """Stdout for people; in a pipe without colours and wide enough for a table."""
+def console(*, silent: bool = False) -> Console:
+    """Stdout for people; in a pipe without colours and wide enough for a table. silent: nobody
+    looks, for stdout is a program's."""
     from rich.console import Console
 
     class Shown(Console):
@@ -96,7 +97,7 @@ def console() -> Console:
             super().print(*safe, **options)
 
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    return Shown(highlight=False, markup=False, emoji=False, width=wide)
+    return Shown(highlight=False, markup=False, emoji=False, width=wide, quiet=silent)
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from dcomp.cli.common import check_output, console
+from dcomp.cli.common import check_output, console, print_json
 from dcomp.cli.fitting import run_recipe
 from dcomp.cli.flags import said, with_options
-from dcomp.cli.options import Force, Jobs
+from dcomp.cli.options import Force, Jobs, Json
 from dcomp.cli.resume import shell_word
 from dcomp.cli.working import working
 from dcomp.errors import InvalidParameter
@@ -50,6 +50,7 @@ def demo(
             show_default="beside the fit, or in a new temporary folder",
         ),
     ] = None,
+    as_json: Json = False,
     force: Force = False,
     **typed: Any,
 ) -> None:
@@ -76,7 +77,7 @@ def demo(
     for path in (output, place):
         if path is not None:
             check_output(path, force=force)
-    out = console()
+    out = console(silent=as_json)
     if dataset == "digits":
         fitted, train, score = _digits(out, recipe, seed, jobs)
     else:
@@ -86,8 +87,10 @@ def demo(
 
         save(fitted, output, overwrite=True)  # which was checked before the work
         out.print(f"\nThe fit is saved in {printable(output)}", soft_wrap=True)
-    _report(out, fitted, train, score, place, jobs, dataset)
-    if dataset == "docstrings":
+    page = _report(out, fitted, train, score, place, jobs, dataset)
+    if as_json:
+        _record(dataset, fitted, score, output, page)
+    elif dataset == "docstrings":
         _next(out, output)
 
 
@@ -177,7 +180,7 @@ def _report(
     place: Path | None,
     jobs: int | None,
     dataset: str,
-) -> None:
+) -> Path:
     """All of it as a page, and where that is."""
     from tempfile import mkdtemp
 
@@ -192,6 +195,23 @@ def _report(
     with working("writing a report"):
         write(fitted, train, place, overwrite=True, **options)  # checked before the work
     out.print(f"\nA report is in {printable(place)}: open it in a browser", soft_wrap=True)
+    return place
+
+
+def _record(dataset: str, fitted: Fit, score: HeldOut, output: Path | None, page: Path) -> None:
+    """The same for a program."""
+    from dcomp.cli.show import Ranking, as_record
+
+    print_json(
+        {
+            "dataset": dataset,
+            "output": None if output is None else str(output),
+            "report": str(page),
+            "perplexity": score.perplexity,
+            "perplexity_standard_error": score.perplexity_error,
+            **as_record(fitted, Ranking(8)),
+        }
+    )
 
 
 def _course(fitted: Fit) -> str:

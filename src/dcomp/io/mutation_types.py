@@ -8,10 +8,15 @@ from typing import Any
 
 from dcomp.data.counts import Counts
 from dcomp.data.mutations import is_type
-from dcomp.errors import InvalidParameter
+from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.cells import is_number
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.table import delimiter_of, table_rows
+
+# Formats whose features are words, votes, answers or alleles, and never types of mutations.
+_OTHERS = frozenset(
+    ("text", "jsonl", "text-table", "voteview", "votes", "categories", "plink", "vcf", "structure")
+)
 
 
 def read_types(path: Path, *, transpose: bool | None = None, **options: Any) -> Counts:
@@ -21,6 +26,11 @@ def read_types(path: Path, *, transpose: bool | None = None, **options: Any) -> 
 
     given = options.pop("format", None)
     name = given or (guess_format(path) if path.exists() else "table")
+    if name in _OTHERS:
+        raise InvalidFile(
+            f"{path}: mutation types are read from a table or a matrix of counts; this is read as "
+            f"{name}"
+        )
     if name == "table":
         if transpose is None and path.exists():
             transpose = lines_are_types(path, options.get("limits"))

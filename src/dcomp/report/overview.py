@@ -196,7 +196,10 @@ def score(material: Material, heldout: HeldOut | Counts | None) -> dict[str, str
     seen = seen or said_of_training(material.fit, counts) is not None
     where = "of the fit itself: not held out, so better than new ones would do"
     which = where if seen else "that the fit has not seen"
-    return _score_lines(material, found, f"{found.n_docs:,} {said.documents} {which}")
+    who = f"{found.n_docs:,} {said.documents}"
+    if material.has_outcome and heldout is None and material.are_fitted:
+        who = f"{found.n_docs - 1:,} {said.documents} and the outcome"
+    return _score_lines(material, found, f"{who} {which}")
 
 
 def _exposure(material: Material, some: Counts) -> Any:

@@ -1,5 +1,6 @@
 """dcomp demo: it tells a story, and the commands that it suggests work."""
 
+import json
 import shlex
 import tempfile
 
@@ -139,3 +140,12 @@ def test_another_dataset_is_refused(run_demo):
     done = run_demo("demo", "--dataset", "letters")
     assert done.code == 2
     assert "--dataset must be docstrings or digits; got 'letters'" in done.err
+
+
+def test_demo_for_a_program(run_demo, tmp_path):
+    page = tmp_path / "digits.html"
+    done = run_demo("demo", "--dataset", "digits", "-k", 4, "--json", "--report", page)
+    record = json.loads(done.out)
+    assert (record["dataset"], record["report"], record["output"]) == ("digits", str(page), None)
+    assert len(record["components"]) == 4
+    assert 1 < record["perplexity"] < 64

@@ -83,6 +83,7 @@ def test_the_outcome_of_roll_calls_is_no_voter_to_a_reader(made):
     page, data = made(dcomp.LDA(2, verbose=0).fit(counts), counts)
     assert "2 blocs behind 12 voters" in page
     assert "12, and the outcomes as one more" in page
+    assert "of 12 voters and the outcome of the fit itself" in page
     (party,) = data["groups"]
     assert dict(zip(party["groups"], party["sizes"], strict=True)) == {
         "D": 6, "R": 6, "the outcome": 1

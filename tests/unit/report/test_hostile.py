@@ -75,6 +75,21 @@ def test_names_without_end_are_cut(page):
     assert name_on_page("a" * 10**7).endswith("a…")
 
 
+def test_a_line_of_ten_megabytes_is_a_beginning_and_no_markup(tmp_path):
+    line = "<b>cat</b> </script><script>window.hacked=1</script> \x1b[2J mouse \u202e" * 160_000
+    assert len(line) > 10**7
+    texts = [line, "a cat and a mouse", "a mouse"]
+    counts = dcomp.Counts.from_texts(["cat mouse cat", *texts[1:]])
+    fit = dcomp.LDA(2, verbose=0).fit(counts)
+    page = dcomp.report(fit, counts, tmp_path / "r.html", texts=texts).read_text("utf-8")
+    assert len(page) < 400_000
+    assert page.count("<script") == 2
+    view = data_of(page)["views"]["0"]
+    assert view["cut"]
+    assert 2_000 < sum(len(piece) for piece in view["text"] if isinstance(piece, str)) < 100_000
+    assert "\x1b" not in page
+
+
 def test_scripts_in_json():
     assert script_json(["<", ">", "&", "\u2028"]) == '["\\u003c","\\u003e","\\u0026","\\u2028"]'
     with pytest.raises(ValueError, match="not JSON compliant"):
