@@ -30,7 +30,7 @@ from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
 from dcomp.evaluate.ladder import Rung
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
-from dcomp.evaluate.select_evidence import CLEAR, evidences, is_near
+from dcomp.evaluate.select_evidence import CLEAR, evidences, is_near, reach
 from dcomp.evaluate.selection import Candidate, Selection
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
@@ -350,10 +350,7 @@ def _spread(c: Candidate) -> float:
 
 
 def _reach(c: Candidate) -> float:
-    """Up to where the evidence of a K may be."""
-    if c.evidence_is_sound:
-        return c.evidence_upper
-    return 2 * c.evidence_upper - c.evidence_lower
+    return reach(_known(c))
 
 
 def _ratio(per_document: FloatArray, tokens: FloatArray) -> tuple[float, float]:

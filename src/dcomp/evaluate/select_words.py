@@ -51,7 +51,11 @@ def _by_evidence(selection: Selection) -> Iterator[str]:
         distance = own.evidence - closest.evidence
         nearest = f"{closest.n_components} comes nearest, {distance:,.1f} nats behind"
     if not selection.is_clear:
-        yield f"Its evidence is the highest, but not beyond doubt{': ' * bool(nearest)}{nearest}."
+        settled = " of those that have settled" * any(
+            c.evidence > own.evidence for c in selection.candidates if not c.evidence_is_sound
+        )
+        why = f"{': ' * bool(nearest)}{nearest}"
+        yield f"Its evidence is the highest{settled}, but not beyond doubt{why}."
         return
     yield _clearly(selection, own, nearest)
 

@@ -368,8 +368,9 @@ def test_votes_are_not_called_words():
 class _Fences:
     """Evidences whose fences come closer when they are asked for again."""
 
-    def __init__(self, values, budget=True):
+    def __init__(self, values, budget=True, unsettled=()):
         self.values, self.budget, self.asked = values, budget, []
+        self.unsettled = unsettled
 
     def first(self, half=8.0):
         return {K: self._known(K, half) for K in self.values}
@@ -382,8 +383,8 @@ class _Fences:
         return self._known(K, 1.0)
 
     def _known(self, K, half):
-        value = self.values[K]
-        return select_chains.KnownEvidence(value, 1.0, 1.0, value - half, value + half)
+        value, is_sound = self.values[K], float(K not in self.unsettled or half < 8)
+        return select_chains.KnownEvidence(value, 1.0, is_sound, value - half, value + half)
 
 
 @pytest.mark.parametrize(
@@ -404,6 +405,29 @@ def test_rivals_are_measured_again_until_they_part(values, budget, asked):
     assert all(call[1:] == (160, select_evidence.AGAIN_RUNS) for call in measured.asked)
     for K, one in found.items():
         assert one.upper - one.lower == (2 if K in asked else 16)
+
+
+@pytest.mark.parametrize(
+    ("unsettled", "asked"), [((3,), [3]), ((2,), []), ((3, 4), [3, 4]), ((2, 3, 4), [3, 4])]
+)
+def test_chains_that_have_not_settled_are_measured_again_where_they_may_be_highest(
+    unsettled, asked
+):
+    measured = _Fences({2: -90.0, 3: -10.0, 4: -11.0}, unsettled=unsettled)
+    found = select_evidence.parted(measured.first(), measured)
+    assert [K for K, *_ in measured.asked] == asked
+    assert all(found[K].is_sound for K in asked)
+
+
+def test_an_unsettled_evidence_that_is_higher_is_not_passed_over():
+    table = [
+        candidate(1, 0.3, 0.01, **fenced(-40.0, 1)),
+        candidate(2, 0.0, 0.0, **fenced(-5.0, 1) | {"evidence_is_sound": False}),
+        candidate(3, 0.1, 0.01, **fenced(-9.0, 1)),
+    ]
+    near, clear, by = select.decided(table)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "Its evidence is the highest of those that have settled, but not beyond doubt" in text
 
 
 def test_narrow_fences_are_not_measured_again():
