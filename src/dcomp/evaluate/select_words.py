@@ -39,8 +39,8 @@ def _by_evidence(selection: Selection) -> Iterator[str]:
     if not selection.is_clear and len(near) > 1:
         yield (
             f"The data cannot tell between {listed(near)}: the evidence is highest at "
-            f"{top.n_components}, and the others are within its interval or within 20 to 1; "
-            f"{chosen} is the smallest of them."
+            f"{top.n_components}, and the others reach it within their intervals or within 20 to "
+            f"1; {chosen} is the smallest of them."
         )
         return
     fewer = [c for c in sound if c.n_components < chosen]

@@ -261,7 +261,8 @@ def fenced(value, half):
             [candidate(K, 0.1 * (3 - K), 0.01, **fenced(-5.0 + 3 * K, 4)) for K in (1, 2, 3)],
             [
                 "The data cannot tell between 1, 2 and 3: the evidence is highest at 3, and the "
-                "others are within its interval or within 20 to 1; 1 is the smallest of them."
+                "others reach it within their intervals or within 20 to 1; 1 is the smallest of "
+                "them."
             ],
         ),
         (  # chains of 2 and 5 have not settled: the evidence is not for 2, and not for 5
