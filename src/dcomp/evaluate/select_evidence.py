@@ -30,6 +30,7 @@ CLEAR = float(np.log(20))  # nats: 20 to 1
 # Of the first measure, which most K are told apart by; and of a second one, for rivals: fewer runs
 # leave its fences to Markov's bound.
 FIRST_SWEEPS, FIRST_RUNS, AGAIN_RUNS = 200, 4, 8
+AGAIN = (2.0, 10.0)  # times as many sweeps: chains in a bad mode would take all that there are
 STARTS = 2  # annealed chains of each K, before its neighbours help
 # Of a chain that begins at a neighbour's words: it is near a mode, and has nothing to anneal.
 NEAR = CollapsedGibbs(burn_in=120)
@@ -142,7 +143,7 @@ class Measured:
         where the budget has not twice of what there was."""
         tokens = self.plan.counts.n_tokens
         paid = BUDGET / (tokens * K * AGAIN_RUNS)
-        n_sweeps = int(min(paid, self.n_sweeps * max(width / CLEAR, 2.0)))
+        n_sweeps = int(min(paid, self.n_sweeps * np.clip(width / CLEAR, *AGAIN)))
         return n_sweeps if n_sweeps * AGAIN_RUNS >= 2 * self.n_sweeps * self.n_runs else 0
 
     def model_of(self, K: int) -> Model:

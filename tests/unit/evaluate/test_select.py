@@ -356,6 +356,26 @@ def test_what_more_components_gain_is_said():
     assert "Recommended: 1 component. Clearly: more components gain at most 0.9 nats" in text
 
 
+def test_components_that_stay_empty_are_no_rivals_in_words():
+    """Two blocs: three and four components have no more of them, and held-out votes doubt it."""
+    table = [
+        candidate(1, 0.3, 0.01, **fenced(-90.0, 1.0)),
+        candidate(2, 0.01, 0.005, **fenced(-10.0, 1.0), evidence_in_use=2),
+        candidate(3, 0.0, 0.0, **fenced(-10.1, 1.0), evidence_in_use=2),
+        candidate(4, 0.0, 0.1, **fenced(-10.2, 1.0), evidence_in_use=2),
+    ]
+    near, clear, by = select.decided(table)
+    assert (near, clear) == ((2, 3, 4), False)  # three tell held-out words better
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "less than 20 to 1 in evidence, and leave all but 2 of theirs empty" in text
+    assert "cannot tell" not in text
+    assert "largest number" not in text
+    table[3] = candidate(4, 0.0, 0.1, **fenced(-10.2, 1.0), evidence_in_use=4)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "The data cannot tell between 2 and 4" in text
+    assert "4 is the largest number that was tried" in text
+
+
 def test_votes_are_not_called_words():
     table = (candidate(1, 0.1, 0.01, **fenced(-20.0, 0.4)), candidate(2, 0.0, 0.0, **fenced(-9, 1)))
     said = Selection(table, 2, (2,), "npmi", (), "evidence", False, (), "entries").summary
@@ -453,7 +473,7 @@ def test_a_second_measure_needs_a_budget(monkeypatch):
     )
     measured = select_evidence.Measured(plan, (1, 2), 200, None)
     assert measured.n_runs == select_evidence.FIRST_RUNS
-    assert measured.sweeps_left(2, 10.001 * select_evidence.CLEAR) == 2000
+    assert measured.sweeps_left(2, 11 * select_evidence.CLEAR) == 2000
     for runs, left in ((1.0, 0), (2.005, 200), (3.005, 300)):  # of what the first measure took
         monkeypatch.setattr(select_evidence, "BUDGET", 60 * 2 * 8 * 100 * runs)
         assert measured.sweeps_left(2, 10 * select_evidence.CLEAR) == left
