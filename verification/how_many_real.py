@@ -23,6 +23,8 @@ from common import RESULTS, data_file
 
 import dcomp
 from dcomp.evaluate import select_components
+from dcomp.evaluate.select import decided
+from dcomp.evaluate.selection import Candidate, Selection
 
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from senate import as_counts, read_votes
@@ -74,9 +76,9 @@ def one(name):
         "blocks": int(counts.features.n_blocks),
         "tokens": int(counts.n_tokens),
         "what": TABLES[name].__doc__,
-        "text": str(found),
+        "hidden": found.hidden,
+        "notes": found.notes,
         "candidates": [asdict(c) for c in found.candidates],
-        "recommended": found.recommended,
         "seconds": seconds,
         "fit_seconds": own,
     }
@@ -91,16 +93,23 @@ settled. Seconds are of processor time, on a busy machine.
 """
 
 
+def selection(row):
+    """What the rule of now says of a row."""
+    candidates = tuple(Candidate(**c) for c in row["candidates"])
+    near, clear, by = decided(candidates)
+    rest = (by, clear, (), row["hidden"])
+    return Selection(candidates, near[0], near, "npmi", tuple(row["notes"]), *rest)
+
+
 def page(kept):
     """What each selection prints."""
     text = HEAD
     for name, row in kept.items():
+        found = selection(row)
         text += f"## {name.capitalize()}\n\n{row['what']} {row['documents']:,} documents, "
         text += f"{row['features']:,} features in {row['blocks']:,} block"
-        text += (
-            f"{'s' * (row['blocks'] > 1)}, {row['tokens']:,} tokens.\n\n```\n{row['text']}\n```\n"
-        )
-        text += f"\n{row['seconds']:.1f} s per K; one fit of {row['recommended']} components takes "
+        text += f"{'s' * (row['blocks'] > 1)}, {row['tokens']:,} tokens.\n\n```\n{found}\n```\n"
+        text += f"\n{row['seconds']:.1f} s per K; one fit of {found.recommended} components takes "
         text += f"{row['fit_seconds']:.1f} s.\n\n"
     return text
 
@@ -108,14 +117,18 @@ def page(kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", choices=[[], *TABLES])
-    asked = parser.parse_args().tables
+    parser.add_argument("--page", action="store_true", help="write the page, and run nothing")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    for name in asked or TABLES:
+    if given.page:
+        (RESULTS / "how_many_real.md").write_text(page(kept))
+        return
+    for name in given.tables or TABLES:
         kept[name] = one(name)
-        print(name, kept[name]["text"], f"{kept[name]['seconds']:.1f} s per K", flush=True)
         KEPT.write_text(json.dumps(kept, indent=1) + "\n")
         (RESULTS / "how_many_real.md").write_text(page(kept))
+        print(name, selection(kept[name]).summary, flush=True)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
 from dcomp.evaluate.ladder import Rung
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
-from dcomp.evaluate.select_evidence import CLEAR, evidences, is_near
+from dcomp.evaluate.select_evidence import CLEAR, evidences, is_near, reach
 from dcomp.evaluate.selection import Candidate, Selection
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
@@ -304,7 +304,7 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     Clear is what no doubt that is known of reaches. Of fewer components: the interval, how far
     their starts differ, and 20 to 1. More components hold these and some empty ones, and learned
     priors make those cost nothing: they must not gain 20 to 1, nor be as good with words in more
-    components than these. Held-out words must not speak for others. Where chains of a K have not
+    components than these. Held-out words must not tell others better. Where chains of a K have not
     settled, its evidence speaks neither for nor against it: it is not recommended by it, and with
     twice its interval it is a doubt of others. An end of what was tried is never clear.
     """
@@ -322,7 +322,7 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     more = [c for c in candidates if c.n_components > near[0]]
     far = all(_reach(c) + _spread(c) + CLEAR < chosen.evidence_lower for c in fewer)
     gain_nothing = all(_is_empty_beyond(c, chosen) for c in more)
-    agrees = any(K in by_words for K in near) and _is_between(near[0], candidates)
+    agrees = near[0] in by_words and _is_between(near[0], candidates)
     return near, far and gain_nothing and agrees, "evidence"
 
 
@@ -350,10 +350,7 @@ def _spread(c: Candidate) -> float:
 
 
 def _reach(c: Candidate) -> float:
-    """Up to where the evidence of a K may be."""
-    if c.evidence_is_sound:
-        return c.evidence_upper
-    return 2 * c.evidence_upper - c.evidence_lower
+    return reach(_known(c))
 
 
 def _ratio(per_document: FloatArray, tokens: FloatArray) -> tuple[float, float]:

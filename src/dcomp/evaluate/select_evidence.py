@@ -30,6 +30,7 @@ CLEAR = float(np.log(20))  # nats: 20 to 1
 # Of the first measure, which most K are told apart by; and of a second one, for rivals: fewer runs
 # leave its fences to Markov's bound.
 FIRST_SWEEPS, FIRST_RUNS, AGAIN_RUNS = 200, 4, 8
+AGAIN = (2.0, 10.0)  # times as many sweeps: chains in a bad mode would take all that there are
 STARTS = 2  # annealed chains of each K, before its neighbours help
 # Of a chain that begins at a neighbour's words: it is near a mode, and has nothing to anneal.
 NEAR = CollapsedGibbs(burn_in=120)
@@ -60,25 +61,35 @@ def evidences(
 
 
 def parted(found: dict[int, KnownEvidence], measured: Measured) -> dict[int, KnownEvidence]:
-    """Where the smallest that cannot be told from the highest is more than 20 to 1 below it by the
-    estimates, and only wide fences keep them together, both are measured again with the sweeps that
-    their budget has left; and so on, each once."""
+    """With second measures, by the sweeps that their budget has left, of those K that more sweeps
+    may help to decide (`rivals`); each once."""
     found, again = dict(found), set[int]()
-    while True:
-        sound = [K for K in found if found[K].is_sound]
-        if not sound:
-            return found
-        top = max(sound, key=lambda K: found[K].log_evidence)
-        first = min(K for K in sound if is_near(found[K], found[top]))
-        wide = [K for K in (first, top) if found[K].upper - found[K].lower > CLEAR]
-        apart = found[top].log_evidence - found[first].log_evidence > CLEAR
-        todo = [K for K in wide if K not in again] if apart and first < top else []
-        if not todo:
-            return found
+    while todo := [K for K in rivals(found) if K not in again]:
         for K in todo:
             again.add(K)
             if n_sweeps := measured.sweeps_left(K, found[K].upper - found[K].lower):
                 found[K] = measured.kept(K, n_sweeps, AGAIN_RUNS)
+    return found
+
+
+def rivals(found: dict[int, KnownEvidence]) -> list[int]:
+    """K whose chains have not settled, where they may be the highest. Else the highest and the
+    smallest that cannot be told from it, where that is more than 20 to 1 below by the estimates and
+    only wide fences keep them together."""
+    sound = [K for K in found if found[K].is_sound]
+    top = max(sound or found, key=lambda K: found[K].log_evidence)
+    unsettled = [K for K in found if K not in sound and reach(found[K]) >= found[top].lower]
+    if unsettled:
+        return unsettled
+    first = min(K for K in sound if is_near(found[K], found[top]))
+    if found[top].log_evidence - found[first].log_evidence <= CLEAR:
+        return []
+    return [K for K in (first, top) if found[K].upper - found[K].lower > CLEAR and first < top]
+
+
+def reach(one: KnownEvidence) -> float:
+    """Up to where an evidence may be: twice as far where chains have not settled."""
+    return one.upper if one.is_sound else 2 * one.upper - one.lower
 
 
 def is_near(one: KnownEvidence, top: KnownEvidence) -> bool:
@@ -132,7 +143,7 @@ class Measured:
         where the budget has not twice of what there was."""
         tokens = self.plan.counts.n_tokens
         paid = BUDGET / (tokens * K * AGAIN_RUNS)
-        n_sweeps = int(min(paid, self.n_sweeps * width / CLEAR))
+        n_sweeps = int(min(paid, self.n_sweeps * np.clip(width / CLEAR, *AGAIN)))
         return n_sweeps if n_sweeps * AGAIN_RUNS >= 2 * self.n_sweeps * self.n_runs else 0
 
     def model_of(self, K: int) -> Model:

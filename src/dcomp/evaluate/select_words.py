@@ -35,12 +35,19 @@ def sentences(selection: Selection) -> Iterator[str]:
 def _by_evidence(selection: Selection) -> Iterator[str]:
     near, chosen = selection.indistinct, selection.recommended
     sound = [c for c in selection.candidates if c.evidence_is_sound]
-    top, own = max(sound, key=lambda c: c.evidence), _of(selection, chosen)
+    own, rivals = _of(selection, chosen), _not_empty(selection)
+    if not selection.is_clear and len(rivals) > 1:
+        top = max(rivals, key=lambda K: _of(selection, K).evidence)
+        yield (
+            f"The data cannot tell between {listed(rivals)}: the evidence is highest at "
+            f"{top}, and the others reach it within their intervals or within 20 to "
+            f"1; {chosen} is the smallest of them."
+        )
+        return
     if not selection.is_clear and len(near) > 1:
         yield (
-            f"The data cannot tell between {listed(near)}: the evidence is highest at "
-            f"{top.n_components}, and the others are within its interval or within 20 to 1; "
-            f"{chosen} is the smallest of them."
+            f"More components gain less than 20 to 1 in evidence, and leave all but {chosen} of "
+            "theirs empty; but it is not beyond doubt."
         )
         return
     fewer = [c for c in sound if c.n_components < chosen]
@@ -51,9 +58,19 @@ def _by_evidence(selection: Selection) -> Iterator[str]:
         distance = own.evidence - closest.evidence
         nearest = f"{closest.n_components} comes nearest, {distance:,.1f} nats behind"
     if not selection.is_clear:
-        yield f"Its evidence is the highest, but not beyond doubt{': ' * bool(nearest)}{nearest}."
+        settled = " of those that have settled" * any(
+            c.evidence > own.evidence for c in selection.candidates if not c.evidence_is_sound
+        )
+        why = f"{': ' * bool(nearest)}{nearest}"
+        yield f"Its evidence is the highest{settled}, but not beyond doubt{why}."
         return
     yield _clearly(selection, own, nearest)
+
+
+def _not_empty(selection: Selection) -> list[int]:
+    """The recommended number, and those that cannot be told from it with words in more."""
+    chosen, near = selection.recommended, selection.indistinct
+    return [K for K in near if chosen == K or not _of(selection, K).evidence_in_use <= chosen]
 
 
 def _clearly(selection: Selection, own: Candidate, nearest: str) -> str:
@@ -124,7 +141,8 @@ def _edges(selection: Selection) -> Iterator[str]:
     ks = [c.n_components for c in selection.candidates]
     if len(ks) == 1 or selection.is_clear:
         return
-    if ks[-1] in selection.indistinct:
+    by_evidence = selection.decided_by == "evidence"
+    if ks[-1] in (_not_empty(selection) if by_evidence else selection.indistinct):
         yield f"{ks[-1]} is the largest number that was tried: more may be as good, or better."
     if 1 < ks[0] == selection.recommended:
         yield f"{ks[0]} is the smallest number that was tried: fewer may do."

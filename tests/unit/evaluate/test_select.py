@@ -261,7 +261,8 @@ def fenced(value, half):
             [candidate(K, 0.1 * (3 - K), 0.01, **fenced(-5.0 + 3 * K, 4)) for K in (1, 2, 3)],
             [
                 "The data cannot tell between 1, 2 and 3: the evidence is highest at 3, and the "
-                "others are within its interval or within 20 to 1; 1 is the smallest of them."
+                "others reach it within their intervals or within 20 to 1; 1 is the smallest of "
+                "them."
             ],
         ),
         (  # chains of 2 and 5 have not settled: the evidence is not for 2, and not for 5
@@ -355,6 +356,26 @@ def test_what_more_components_gain_is_said():
     assert "Recommended: 1 component. Clearly: more components gain at most 0.9 nats" in text
 
 
+def test_components_that_stay_empty_are_no_rivals_in_words():
+    """Two blocs: three and four components have no more of them, and held-out votes doubt it."""
+    table = [
+        candidate(1, 0.3, 0.01, **fenced(-90.0, 1.0)),
+        candidate(2, 0.01, 0.005, **fenced(-10.0, 1.0), evidence_in_use=2),
+        candidate(3, 0.0, 0.0, **fenced(-10.1, 1.0), evidence_in_use=2),
+        candidate(4, 0.0, 0.1, **fenced(-10.2, 1.0), evidence_in_use=2),
+    ]
+    near, clear, by = select.decided(table)
+    assert (near, clear) == ((2, 3, 4), False)  # three tell held-out words better
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "less than 20 to 1 in evidence, and leave all but 2 of theirs empty" in text
+    assert "cannot tell" not in text
+    assert "largest number" not in text
+    table[3] = candidate(4, 0.0, 0.1, **fenced(-10.2, 1.0), evidence_in_use=4)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "The data cannot tell between 2 and 4" in text
+    assert "4 is the largest number that was tried" in text
+
+
 def test_votes_are_not_called_words():
     table = (candidate(1, 0.1, 0.01, **fenced(-20.0, 0.4)), candidate(2, 0.0, 0.0, **fenced(-9, 1)))
     said = Selection(table, 2, (2,), "npmi", (), "evidence", False, (), "entries").summary
@@ -368,8 +389,9 @@ def test_votes_are_not_called_words():
 class _Fences:
     """Evidences whose fences come closer when they are asked for again."""
 
-    def __init__(self, values, budget=True):
+    def __init__(self, values, budget=True, unsettled=()):
         self.values, self.budget, self.asked = values, budget, []
+        self.unsettled = unsettled
 
     def first(self, half=8.0):
         return {K: self._known(K, half) for K in self.values}
@@ -382,8 +404,8 @@ class _Fences:
         return self._known(K, 1.0)
 
     def _known(self, K, half):
-        value = self.values[K]
-        return select_chains.KnownEvidence(value, 1.0, 1.0, value - half, value + half)
+        value, is_sound = self.values[K], float(K not in self.unsettled or half < 8)
+        return select_chains.KnownEvidence(value, 1.0, is_sound, value - half, value + half)
 
 
 @pytest.mark.parametrize(
@@ -404,6 +426,29 @@ def test_rivals_are_measured_again_until_they_part(values, budget, asked):
     assert all(call[1:] == (160, select_evidence.AGAIN_RUNS) for call in measured.asked)
     for K, one in found.items():
         assert one.upper - one.lower == (2 if K in asked else 16)
+
+
+@pytest.mark.parametrize(
+    ("unsettled", "asked"), [((3,), [3]), ((2,), []), ((3, 4), [3, 4]), ((2, 3, 4), [3, 4])]
+)
+def test_chains_that_have_not_settled_are_measured_again_where_they_may_be_highest(
+    unsettled, asked
+):
+    measured = _Fences({2: -90.0, 3: -10.0, 4: -11.0}, unsettled=unsettled)
+    found = select_evidence.parted(measured.first(), measured)
+    assert [K for K, *_ in measured.asked] == asked
+    assert all(found[K].is_sound for K in asked)
+
+
+def test_an_unsettled_evidence_that_is_higher_is_not_passed_over():
+    table = [
+        candidate(1, 0.3, 0.01, **fenced(-40.0, 1)),
+        candidate(2, 0.0, 0.0, **fenced(-5.0, 1) | {"evidence_is_sound": False}),
+        candidate(3, 0.1, 0.01, **fenced(-9.0, 1)),
+    ]
+    near, clear, by = select.decided(table)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "Its evidence is the highest of those that have settled, but not beyond doubt" in text
 
 
 def test_narrow_fences_are_not_measured_again():
@@ -428,7 +473,7 @@ def test_a_second_measure_needs_a_budget(monkeypatch):
     )
     measured = select_evidence.Measured(plan, (1, 2), 200, None)
     assert measured.n_runs == select_evidence.FIRST_RUNS
-    assert measured.sweeps_left(2, 10.001 * select_evidence.CLEAR) == 2000
+    assert measured.sweeps_left(2, 11 * select_evidence.CLEAR) == 2000
     for runs, left in ((1.0, 0), (2.005, 200), (3.005, 300)):  # of what the first measure took
         monkeypatch.setattr(select_evidence, "BUDGET", 60 * 2 * 8 * 100 * runs)
         assert measured.sweeps_left(2, 10 * select_evidence.CLEAR) == left
