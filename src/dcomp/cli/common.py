@@ -92,7 +92,10 @@ def console(*, silent: bool = False) -> Console:
 
         def print(self, *objects: Any, **options: Any) -> None:
             safe = [printable_lines(o) if isinstance(o, str) else o for o in objects]
-            if not options.get("soft_wrap") and len(safe) == 1 and isinstance(safe[0], str):
+            is_line = len(safe) == 1 and isinstance(safe[0], str)
+            if is_line and wide is not None:  # a program may look for words in it
+                options["soft_wrap"] = True
+            elif is_line and not options.get("soft_wrap"):
                 safe = [folded(safe[0], self.width)]
             super().print(*safe, **options)
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from dcomp.cli.commands import COMMANDS
-from dcomp.cli.common import folded
+from dcomp.cli.common import console, folded
 from dcomp.printable import columns
 
 
@@ -169,3 +169,12 @@ def test_a_terminal_sees_what_is_going_on(fitted, corpus, environment):
     assert done.returncode == 0
     assert "scoring 30 documents, left-to-right" in drawn
     assert done.stdout.startswith(b"perplexity")
+
+
+def test_lines_stay_whole_in_a_pipe(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    console().print("word " * 60)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    monkeypatch.setenv("COLUMNS", "80")
+    console().print("word " * 60)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
