@@ -61,11 +61,12 @@ def from_dask(
     pieces, names = _pieces(collection)
     cluster = Cluster(client, _PATIENCE)
     given: Any = (feature_names, doc_ids, blocks)  # which can be asked for more than once
-    about = [None if values is None else list(values) for values in given]
+    about: Any = [None if values is None else list(values) for values in given]
+    of_features, ids, of_blocks = about
 
     def attempt() -> Counts:
         work = _Reading(cluster, client.compute(pieces))
-        return work.counts(names, *about, fractional, folder)
+        return work.counts(names, of_features, ids, of_blocks, fractional, folder)
 
     made: Counts = persistent(cluster, attempt)
     return made
