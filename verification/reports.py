@@ -52,7 +52,8 @@ HEADS = (
 ABOUT = """`python verification/reports.py`: made in the shell by the lines below, opened in
 Chromium in light, in dark and as wide as a phone. axe-core is asked of every panel in each of the
 three; its findings are counted by element. "wrong" counts complaints of the browser, requests to a
-network, panels that are empty or wider than the screen, and numbers that are none."""
+network, panels that are empty or wider than the screen, and numbers that are none.
+Seconds are those of the clock, on whatever else the machine does meanwhile."""
 RUNS = 3  # fresh tabs for the first paint
 
 # Lines of the shell, in the folder of the reports; {data} is that of the real data.

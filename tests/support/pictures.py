@@ -149,7 +149,7 @@ def figure_of(name: str) -> Any:
         elif name == "tree":
             plot.tree(tree(), ax=figure.add_subplot(projection="polar"))
         elif name == "profiles":
-            figure = _profiles()
+            _profiles(figure.subplots(3, 1))
         else:
             raise KeyError(name)
         # Fixed: a layout by the sizes of letters would move all that is drawn with them.
@@ -157,17 +157,10 @@ def figure_of(name: str) -> Any:
         return figure
 
 
-def _profiles() -> Any:
-    from matplotlib import pyplot
-
+def _profiles(ax: Any) -> Any:
     types = [f"{a}[{c}]{b}" for c in ("C>A", "C>T") for a in "ACGT" for b in "ACGT"]
-    rng = np.random.default_rng(6)
-    figure = plot.profiles(rng.dirichlet(np.full(32, 0.2), 3), types, ["one", "two", "three"])
-    pyplot.close(figure)  # pyplot need not keep it: the caller has it
-    figure.set_layout_engine(None)
-    figure.set_size_inches(SIZE)
-    figure.set_dpi(DPI)
-    return figure
+    theta = np.random.default_rng(6).dirichlet(np.full(32, 0.2), 3)
+    return plot.profiles(theta, types, ["one", "two", "three"], ax=ax)
 
 
 NAMES = (*ON_AXES, "ancestry_bars-aligned", "profiles", "selection", "tree")

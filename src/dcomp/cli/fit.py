@@ -91,7 +91,7 @@ def fit(
       dcomp fit news.jsonl -k 50 --text-field title,body --text-blocks
       dcomp fit news.jsonl -k 50 --where split=train --max-docs 0.5
       dcomp fit reviews.csv -k 20 --text-field review --stem english
-      zcat mail.gz | dcomp fit - -k 20 --without headers,quotes,signatures -o mail.dcomp
+      zcat mail.gz | dcomp fit - -k 20 --without headers,quotes -o mail.dcomp
       dcomp fit corpus.jsonl -k 50 --model GP --exposure total
       dcomp fit corpus.jsonl -k 50 --algorithm collapsed-gibbs --chains 4
       dcomp fit corpus.jsonl -k 50 --model CGP --draws 50 --draw-budget "2 GiB"

@@ -107,7 +107,7 @@ def report(
     \b
     Example:
       dcomp report fit.dcomp corpus.jsonl -o report.html
-      dcomp report fit.dcomp corpus.jsonl --heldout new.jsonl --title "Letters to the editor"
+      dcomp report fit.dcomp corpus.jsonl --heldout new.jsonl --title "Letters"
       dcomp report senate.dcomp S108_votes.csv.xz -o senate.html
     """
     from dcomp.report import read_selection

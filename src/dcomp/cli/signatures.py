@@ -105,7 +105,8 @@ def signatures(
     from dcomp.use.signatures import SHOWN, read_tumours
     from dcomp.use.signatures import signatures as find
 
-    for value, flag in ((intervals, "--intervals"), (level, "--level")):
+    typed_intervals = "--no-intervals" if intervals is False else "--intervals"
+    for value, flag in ((intervals, typed_intervals), (level, "--level")):
         if value is not None and reference is None:
             raise typer.BadParameter("has no effect without --reference", param_hint=flag)
     inputs = (tumours,) if reference is None else (tumours, reference)

@@ -159,7 +159,7 @@ class Signatures:
 
         near = {k: name for name, k in self.found().items()}
         titles = [f"#{k} {near.get(k, '')}".strip() for k in range(self.fit.n_components)]
-        return profiles(self.loadings, self.types, titles)
+        return profiles(self.loadings, self.types, titles)[0].figure
 
     def plot_exposures(self, axes: Any = None) -> Any:
         """The shares of signatures in each tumour as bars, by the part of the id before "::" where

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import dcomp
+from dcomp.cli.commands import COMMANDS
 from dcomp.cli.wording import Flags
 
 FLAGS = Flags(
@@ -104,3 +105,11 @@ def test_what_a_reader_warns_of_is_one_line(run, tmp_path):
     said = done.err.splitlines()
     assert all(line.startswith("dcomp: ") for line in said), said
     assert said[0] == "dcomp: warning: 1 of 2 variants have no ALT allele and are left out"
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_help_fits_eighty_columns(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(name, "--help").out.splitlines()
+    assert lines
+    assert [line for line in lines if len(line) > 80] == []

@@ -113,13 +113,13 @@ def test_tables_lie_either_way(folder, tmp_path):
     assert known.aligned_to(other.features.names).unknown == ()
 
 
-@pytest.mark.filterwarnings("ignore::dcomp.ConvergenceWarning")
 def test_text_is_no_table_of_mutations(tmp_path):
     (tmp_path / "letters.jsonl").write_text('{"text": "Four letters about mutations"}\n')
     with pytest.raises(InvalidFile, match="table or a matrix of counts; this is read as jsonl"):
         dcomp.use.signatures(tmp_path / "letters.jsonl", 2)
 
 
+@pytest.mark.filterwarnings("ignore::dcomp.ConvergenceWarning")
 def test_a_catalogue_in_a_file_can_be_held_fixed(folder, tmp_path):
     """Types in two columns in front, as `reference` takes them; the table may name them in one."""
     reference, names = folder / "sbs_exome_signatures.csv", ("SBS1", "SBS2", "SBS3", "SBS4")

@@ -36,7 +36,7 @@ panel("chains", (place) => {
   const both = h("div", { class: "wide" });
   place.append(legend, both);
   both.append(h("figure", {}, h("h3", {}, `${name}, sweep by sweep`), lineChart({ series, xName: "sweep", yName: name, what: `${name} over sweeps, ${series.length} chain${series.length > 1 ? "s" : ""}` }), colourKey(series)));
-  if (late.length) both.append(h("figure", {}, h("h3", {}, found.samples ? "After the burn-in" : "After the first quarter"), lineChart({ series: late, xName: "sweep", yName: name, what: `${name} of later sweeps` }), h("figcaption", {}, found.samples ? "Chains that agree lie over each other and show no trend." : "A climb that has come to rest is flat at its end.")));
+  if (late.length) both.append(h("figure", {}, h("h3", {}, found.samples ? "After the burn-in" : "After the first quarter"), lineChart({ series: late, xName: "sweep", yName: name, what: `${name} of later sweeps` }), h("figcaption", {}, found.samples ? "Chains that agree lie over each other and show no trend." : `A climb that has come to rest is flat at its end.${fallsLast(late[0].y) ? ` There every ${SAY.document} is put where the fit would put it as a new one: for that the last point is lower.` : ""}`)));
   if (found.quantities.length) {
     place.append(scrolled("Mixing", plainTable(`Quantities that do not depend on how ${SAY.components} are numbered: R-hat near 1 says that chains agree; effective draws say how much they are worth.`,
       ["Quantity", "R-hat", "Effective draws", "in the tails", "Draws"], found.quantities.map((/** @type {Json} */ q) => [q.name, q.rhat.toFixed(3), Math.round(q.bulk), Math.round(q.tail), q.draws]))));
@@ -46,6 +46,12 @@ panel("chains", (place) => {
     place.append(scrolled("By component", plainTable(`R-hat of the main ${SAY.features} of each ${SAY.component}, the worst first`, [capital(SAY.component), "R-hat"], worst)));
   }
 });
+
+/** Whether the last value lies visibly below the one before. @param {number[]} values */
+function fallsLast(values) {
+  const n = values.length;
+  return n > 2 && values[n - 2] - values[n - 1] > 0.01 * (maximum(values) - minimum(values));
+}
 
 /** Which line is which. @param {{name: string, dash?: string}[]} series */
 function colourKey(series) {
