@@ -5,9 +5,10 @@
 20 Newsgroups, collapsed Gibbs, sweeps of the chains in turn after some that settle them all: a tree
 whose tokens weigh all nodes, the same by lists, and flat components as `CollapsedGibbs` has them.
 K = 57 (branching 7, depth 3), 200 as BJ04 section 5 has it, the same tree with leaves grown below
-its most populous nodes, and 1,111 (branching 10, depth 4) as in BJ04 section 7;
---nodes takes others that regular trees of depth 4 have. All have γ = 0.05; the flat model has a total α of 1, as BJ04. Time is that
-of the processor, all threads together, so that other work on the machine counts less.
+its most populous nodes, and 1,111 (branching 10, depth 4) as in BJ04 section 7; --nodes takes
+others that regular trees of depth 4 have. All have γ = 0.05; the flat model has a total α of 1, as
+BJ04. Time is that of the processor, all threads together, so that other work on the machine counts
+less.
 """
 
 from __future__ import annotations
