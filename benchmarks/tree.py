@@ -5,14 +5,16 @@
 20 Newsgroups, collapsed Gibbs, sweeps of the chains in turn after some that settle them all: a tree
 whose tokens weigh all nodes, the same by lists, and flat components as `CollapsedGibbs` has them.
 K = 57 (branching 7, depth 3), 200 as BJ04 section 5 has it, the same tree with leaves grown below
-its most populous nodes, and 1,111 (branching 10, depth 4) as in BJ04 section 7; with --crossover
-also what lies between. All have γ = 0.05; the flat model has a total α of 1, as BJ04. Time is that
-of the processor, all threads together, so that other work on the machine counts less.
+its most populous nodes, and 1,111 (branching 10, depth 4) as in BJ04 section 7; --nodes takes
+others that regular trees of depth 4 have. All have γ = 0.05; the flat model has a total α of 1, as
+BJ04. Time is that of the processor, all threads together, so that other work on the machine counts
+less.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from statistics import median
@@ -85,7 +87,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--warm", type=int, default=40)
-    parser.add_argument("--crossover", action="store_true", help="more numbers of nodes")
+    parser.add_argument("--nodes", type=int, nargs="+", default=[57, 200, 1111])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args()
     counts = newsgroups()
     lines = [
@@ -100,12 +103,11 @@ def main() -> None:
         "| tree / flat | its range |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for K in (57, 85, 156, 200, 259, 400, 585, 1111) if options.crossover else (57, 200, 1111):
-        for threads in (1, 2):
+    for K in options.nodes:
+        for threads in options.threads:
             lines.append(compare(counts, K, threads, options.warm, options.rounds))
             print(lines[-1], flush=True)
-    more = " --crossover" if options.crossover else ""
-    command = f"python benchmarks/tree.py --rounds {options.rounds} --warm {options.warm}{more}"
+    command = f"python {' '.join(['benchmarks/tree.py', *sys.argv[1:]])}"
     lines += ["", f"Reproduce: `{command}`.", ""]
     (RESULTS / "tree.md").write_text("\n".join(lines))
 

@@ -29,7 +29,7 @@ WAYS = {
 }
 
 
-def fitted(counts, executor, algorithm="mean-field"):
+def fitted(counts, executor, algorithm="gibbs"):
     return dcomp.fit(counts, MODEL, WAYS[algorithm], max_iter=4, tol=0, executor=executor)
 
 
@@ -95,7 +95,8 @@ def test_names_blocks_and_fractions_go_along(table, cut, client, executor):
     counts = from_dask(array_of(table / 2), client, fractional=True, **about)
     same_here = Counts.from_matrix(table / 2, fractional=True, **about).cut_at(cut.firsts)
     assert counts == same_here
-    assert same(fitted(counts, executor), fitted(same_here, HERE))
+    ways = (fitted(counts, executor, "mean-field"), fitted(same_here, HERE, "mean-field"))
+    assert same(*ways)  # no sampler takes fractions
 
 
 def test_a_lost_block_is_made_again_from_the_copy(table, cut, client):

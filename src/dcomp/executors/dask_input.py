@@ -46,9 +46,8 @@ def from_dask(
     go wherever counts go; a copy of the rows lies on the client in a file without a name, in the
     folder `scratch` or a temporary one. The other options are those of `Counts.from_matrix`.
 
-    >>> import dask.array, distributed  # doctest: +SKIP
-    >>> table = dask.array.from_array(X, chunks=(1000, -1)).map_blocks(scipy.sparse.csr_array)
-    >>> counts = from_dask(table, client)  # doctest: +SKIP
+    >>> blocks = dask.array.from_array(X, chunks=(1000, -1))  # doctest: +SKIP
+    >>> counts = from_dask(blocks.map_blocks(scipy.sparse.csr_array), client)  # doctest: +SKIP
     >>> fit = dcomp.fit(counts, model, executor=DaskExecutor(client))  # doctest: +SKIP
     """
     if not isinstance(client, distributed().Client) or client.asynchronous:

@@ -60,8 +60,8 @@ class Observations:
 
     @cached_property
     def parts(self) -> Sequence[Observations]:
-        """As the counts are cut; itself where they are not. Those of a file are made anew whenever
-        they are asked for, so that what kernels build of one is let go with it."""
+        """As the counts are cut; itself where they are not. Those of a file are made when they are
+        asked for, and let go, with what kernels build of them, when nobody has them any more."""
         if self.counts.mapped is not None:
             return _PartsOfFile(self)
         if len(self.counts.firsts) == 1:

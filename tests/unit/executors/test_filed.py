@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -142,9 +143,14 @@ def test_a_fit_of_a_file_is_saved_and_goes_on(corpus, tmp_path):
     assert np.array_equal(kept.Theta, whole.Theta)
 
 
-def test_parts_of_a_file_are_made_anew(corpus):
+def test_parts_of_a_file_are_let_go(corpus):
     observed = Observations.build(corpus[1])
-    assert observed.parts[0] is not observed.parts[0]
+    part = observed.parts[0]
+    assert part is observed.parts[0] is observed.parts[-len(observed.parts)]
+    assert part.corpus is observed.parts[0].corpus  # what kernels build of it
+    held = weakref.ref(part)
+    del part
+    assert held() is None  # with what was built of it
     assert [part.first for part in observed.parts] == list(corpus[0].firsts)
     assert [part.first for part in observed.parts[1:3]] == list(corpus[0].firsts[1:3])
     assert observed.parts[0].counts.doc_ids is None

@@ -3,6 +3,7 @@
 // products and sums along the paths.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -195,7 +196,9 @@ struct TreeScores {
           go_(tree_.H),
           both_(tree_.H),
           total_(tree_.H),
-          branch_(tree_.K) {
+          branch_(tree_.K),
+          rank_(static_cast<std::size_t>(tree_.K)) {
+      for (std::int32_t at = 0; at < tree_.K; ++at) rank_[tree_.order[at]] = at;
       for (std::int64_t h = 0; h < tree_.H; ++h) {
         const std::int32_t node = tree_.inner[h];
         stop_.set(h, tree_.a1[node]);
@@ -206,23 +209,30 @@ struct TreeScores {
       for (std::int64_t k = 0; k < tree_.K; ++k) branch_.set(k, tree_.b[k]);
     }
 
+    // Of the nodes that a document has tokens at or below; the others add nothing.
     double sum(const CountView& c, std::int64_t first, std::int64_t last) const {
-      std::vector<std::int32_t> own(static_cast<std::size_t>(tree_.K)), S(own);
+      std::vector<std::int32_t> own(static_cast<std::size_t>(tree_.K), 0), S(own), reached;
       double sum = 0;
       for (std::int64_t i = first; i < last; ++i) {
-        counts_by_node(c, i, component_, own);
-        S = own;
-        for (std::int64_t at = tree_.K - 1; at > 0; --at) {
-          const std::int32_t node = tree_.order[at];
-          if (S[node] == 0) continue;
-          S[tree_.parent[node]] += S[node];
-          sum += branch_(node, S[node]);
-        }
-        for (std::int64_t h = 0; h < tree_.H; ++h) {
-          const std::int32_t node = tree_.inner[h], D = S[node] - own[node];
-          if (S[node] == 0) continue;
+        reached.clear();
+        c.visit(i, [&](std::int64_t k, std::int32_t count) {
+          const std::int32_t of =
+              component_ == nullptr ? static_cast<std::int32_t>(k) : component_[k];
+          own[of] = count;
+          for (std::int32_t node = of; node >= 0; node = tree_.parent[node]) {
+            if (S[node] == 0) reached.push_back(rank_[node]);
+            S[node] += count;
+          }
+        });
+        std::sort(reached.begin(), reached.end());  // by the order of the tree: one sum, one answer
+        for (auto at = reached.rbegin(); at != reached.rend(); ++at)
+          if (*at > 0) sum += branch_(tree_.order[*at], S[tree_.order[*at]]);
+        for (const std::int32_t at : reached) {
+          const std::int32_t node = tree_.order[at], h = tree_.slot[node], D = S[node] - own[node];
+          if (h < 0) continue;
           sum += stop_(h, own[node]) + go_(h, D) - both_(h, S[node]) - total_(h, D);
         }
+        for (const std::int32_t at : reached) own[tree_.order[at]] = S[tree_.order[at]] = 0;
       }
       return sum;
     }
@@ -249,6 +259,7 @@ struct TreeScores {
     const TreeView tree_;
     const std::int32_t* component_;
     RisingFactorials stop_, go_, both_, total_, branch_;
+    std::vector<std::int32_t> rank_;  // of nodes in the order of the tree
   };
 
   // E[m_k | c], the product of the means along the path.
