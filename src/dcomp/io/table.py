@@ -47,8 +47,9 @@ def read_table(
 
     `transpose`: features come first, or are the lines of a wide table, and documents its columns.
     `label_columns`: so many columns in front of a wide table name its lines; joined they are the
-    names of documents (then each is an attribute, too) or of features. Of a table that is
-    transposed these are, unless given, the columns in front of the first number.
+    names of documents (then each is an attribute, too) or of features; 0 is a table whose
+    documents have no names. Of a table that is transposed these are, unless given, the columns in
+    front of the first number.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
