@@ -49,11 +49,9 @@ class FirstColumn(Enum):
         were given in a row; of others nobody can be sure."""
         if not name.strip() or is_usual_name(name) or not fields:
             return cls.NAMES
-        if not all(map(_is_count, fields)):
+        if not all(map(is_count, fields)):
             return cls.FEATURE if fractional and _are_parts(fields) else cls.NAMES
         values = np.fromiter(map(int, fields), np.int64, len(fields))
-        if values.max() > LIMIT:
-            return cls.NAMES
         if np.unique(values).size < values.size:
             return cls.FEATURE
         return cls.NAMES if _are_in_a_row(values) else cls.PERHAPS
@@ -71,6 +69,17 @@ def is_usual_name(name: str) -> bool:
     return bool(_ENDING.search(small) or _CAMEL.search(name.strip()))
 
 
+def is_count(field: str) -> bool:
+    """Whether a field is a count in plain digits; zeros in front are those of codes.
+
+    >>> is_count("30"), is_count("007"), is_count("D1")
+    (True, False, False)
+    """
+    if not is_whole(field) or (len(field) > 1 and field[0] == "0"):
+        return False
+    return int(field) <= LIMIT
+
+
 def say_of(path: Path, name: str, kind: FirstColumn) -> None:
     """Warn of a column that may be the other thing."""
     called = f"{path.name}: the first column, {excerpt(name)!r},"
@@ -86,11 +95,6 @@ def say_of(path: Path, name: str, kind: FirstColumn) -> None:
             "reads it as a feature, label_columns=1 as now and without a word",
             DataWarning,
         )
-
-
-def _is_count(field: str) -> bool:
-    """Plain digits; zeros in front are those of codes."""
-    return is_whole(field) and (len(field) == 1 or field[0] != "0")
 
 
 def _are_parts(fields: Iterable[str]) -> bool:

@@ -10,9 +10,9 @@ import contextlib
 import csv
 from array import array
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,11 @@ from scipy import sparse
 from dcomp.data.counts import Counts
 from dcomp.data.longform import sort_names
 from dcomp.data.mistaken import are_texts, excerpt
+from dcomp.data.reading import Reading
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.cells import BATCH, Cells, is_number
 from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened, plain_name
+from dcomp.io.layout import Layout, Numbered, layout_of
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import ENTRY
 from dcomp.io.wide_table import read_wide
@@ -35,14 +37,15 @@ _FIELD = 110  # bytes that a field may take beside its letters
 def read_table(
     path: StrPath,
     *,
-    layout: Literal["long", "wide"] | None = None,
+    layout: Layout | None = None,
     transpose: bool = False,
     label_columns: int | None = None,
     delimiter: str | None = None,
     fractional: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
-    """Read a table; more than three columns mean that it is wide, unless `layout` says.
+    """Read a table; more than three columns mean that it is wide, unless `layout` says, and so do
+    three that are called otherwise than those of long tables, where two hold counts.
     `fractional`: whether counts need not be whole.
 
     `transpose`: features come first, or are the lines of a wide table, and documents its columns.
@@ -71,13 +74,24 @@ def read_table(
         _, header = next(rows, (1, []))
         if len(header) < 2:
             raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
-        if layout is None:
-            is_wide = len(header) > 3 or label_columns is not None
-            layout = "wide" if is_wide else "long"
+        below: Iterator[Numbered] = rows
+        found = False  # by the numbers
+        if layout is None and label_columns is not None:
+            layout = "wide"
+        elif layout is None:
+            layout, below, found = layout_of(path, header, rows, budget)
         cells = Cells(path, fractional, budget)
         if layout == "wide":
-            return read_wide(path, header, rows, cells, label_columns, transpose)
-        return _read_long(path, header, rows, cells, transpose)
+            counts = read_wide(path, header, below, cells, label_columns, transpose)
+        else:
+            counts = _read_long(path, header, below, cells, transpose)
+    return _remembering(counts, layout) if found else counts
+
+
+def _remembering(counts: Counts, layout: Layout) -> Counts:
+    """Counts whose layout was told by their numbers: other files of the kind have the same."""
+    before = counts.reading or Reading("table", "table")
+    return replace(counts, reading=replace(before, layout=layout))
 
 
 def delimiter_of(path: Path, given: str | None = None) -> str:
@@ -140,7 +154,11 @@ def _cut(line: bytes) -> Iterator[bytes]:
 
 
 def _read_long(
-    path: Path, header: list[str], rows: Rows, cells: Cells, transpose: bool = False
+    path: Path,
+    header: list[str],
+    rows: Iterator[Numbered],
+    cells: Cells,
+    transpose: bool = False,
 ) -> Counts:
     if len(header) > 3:
         raise InvalidFile(f"{path}:1: expected 2 or 3 columns, found {len(header)}")
