@@ -13,7 +13,7 @@ from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.files import OF_NAME, StrPath
 from dcomp.io.limits import Budget, Limits
-from dcomp.io.table import delimiter_of, table_rows
+from dcomp.io.table import table_rows
 
 _TAKEN = 1024  # rows that are charged at a time
 _CELL = 24  # bytes that a cell takes: its number, and what the table is made from
@@ -49,7 +49,7 @@ def read_categories(
     (('Ann', 'Bob'), [40, 50])
     """
     path = Path(path)
-    columns = read_columns(path, names("missing", missing), delimiter_of(path, delimiter), limits)
+    columns = read_columns(path, names("missing", missing), delimiter, limits)
     ids = None
     if id is not None:
         columns, ids = without_id(path, columns, id)
@@ -77,7 +77,7 @@ def names(option: str, given: Names) -> list[str]:
 def read_columns(
     path: Path,
     missing: Iterable[str] = (),
-    delimiter: str = ",",
+    delimiter: str | None = None,
     limits: Limits | None = None,
     budget: Budget | None = None,
 ) -> list[Column]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from dcomp.errors import InvalidFile
 from dcomp.io.limits import Budget
 
 BATCH = 4096  # fields that are made numbers at a time
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,10 @@ class Cells:
             return f": {MISSING}"
         if is_number(field):
             return ""
+        if _COMMA.fullmatch(field):
+            point = field.replace(",", ".").strip()
+            need = "" if self.fractional else ", and fractional=True if counts need not be whole"
+            return f": a decimal comma is written as a point, {excerpt(point)}{need}"
         if have_many_words([field]):
             return f" (whole texts are read by text={column!r})"
         formats = "format='categories' reads a table of answers, format='votes' one of votes"

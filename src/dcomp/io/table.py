@@ -2,6 +2,7 @@
 
 Long: `document, feature, count` (or without the count: 1 each), one entry per line.
 Wide: the first column names the document, every other column is a feature (`wide_table.py`).
+Between fields are commas, semicolons or tabs (`delimiters.py`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import csv
 from array import array
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ from dcomp.data.mistaken import are_texts, excerpt
 from dcomp.data.reading import Reading
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.cells import BATCH, Cells, is_number
-from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened, plain_name
+from dcomp.io.delimiters import MARKS, delimiter_in, delimiter_of
+from dcomp.io.encodings import not_utf8
+from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened
 from dcomp.io.layout import Layout, Numbered, layout_of
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import ENTRY
@@ -70,7 +74,7 @@ def read_table(
     if layout == "long" and label_columns is not None:
         raise InvalidParameter("label_columns are those of a wide table, and layout says 'long'")
     budget = Budget(path, limits)
-    with contextlib.closing(table_rows(path, delimiter_of(path, delimiter), budget)) as rows:
+    with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
         if len(header) < 2:
             raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
@@ -94,24 +98,19 @@ def _remembering(counts: Counts, layout: Layout) -> Counts:
     return replace(counts, reading=replace(before, layout=layout))
 
 
-def delimiter_of(path: Path, given: str | None = None) -> str:
-    """What stands between fields: as told, or by the name of the file.
-
-    >>> delimiter_of(Path("a.tsv.gz")), delimiter_of(Path("a.csv"))
-    ('\\t', ',')
-    """
-    if given is None:
-        return "\t" if plain_name(path).lower().endswith(".tsv") else ","
-    if len(given) != 1:
-        raise InvalidParameter(f"delimiter must be one character; found {given!r}")
-    return given
-
-
-def table_rows(path: Path, delimiter: str, budget: Budget) -> Rows:
-    """Give the lines' numbers and fields; all have as many fields as the first."""
+def table_rows(path: Path, delimiter: str | None, budget: Budget) -> Rows:
+    """Give the lines' numbers and fields; all have as many fields as the first. The delimiter is
+    found unless it is given."""
     line, width = 0, 0
+    marks = MARKS if delimiter is None else (delimiter_of(path, delimiter),)
     with opened(path, budget) as stream:
-        reader = csv.reader(_lines(path, stream, delimiter), delimiter=delimiter)
+        lines = _lines(path, stream, marks)
+        front = list(islice(lines, 1))
+        if front and len(front[0]) <= SHORT:  # two long lines at once would take too much
+            front += islice(lines, 1)
+        mark = delimiter_in(path, front, delimiter)
+        reader = csv.reader(chain(front, lines), delimiter=mark)
+        del front
         try:
             for row in reader:
                 line = reader.line_num
@@ -123,24 +122,25 @@ def table_rows(path: Path, delimiter: str, budget: Budget) -> Rows:
             raise InvalidFile(f"{path}:{line + 1}: {error}") from None
 
 
-def _lines(path: Path, stream: Guarded, delimiter: str) -> Iterator[str]:
-    """The lines with their ends, whatever these are; checked for what their fields will take."""
-    number, mark = 0, delimiter.encode()
+def _lines(path: Path, stream: Guarded, marks: Sequence[str]) -> Iterator[str]:
+    """The lines with their ends, whatever these are; checked for what their fields will take, with
+    any of these marks between."""
+    number, between = 0, [mark.encode() for mark in marks]
     while whole := stream.line(number + 1):
         if not number:
             whole = whole.removeprefix(b"\xef\xbb\xbf")
         for raw in _cut(whole):
             number += 1
             if len(raw) > SHORT:
-                cost = 5 * len(raw) + _FIELD * raw.count(mark)
+                cost = 5 * len(raw) + _FIELD * max(map(raw.count, between))
                 stream.budget.charge(cost, f"line {number:,}, of {len(raw):,} bytes,")
                 stream.budget.free(cost)
             if b"\0" in raw:
-                raise InvalidFile(f"{path}:{number}: text is not utf-8: it holds a NUL")
+                raise InvalidFile(f"{path}:{number}: {not_utf8(raw)}")
             try:
                 yield raw.decode()
             except UnicodeDecodeError as error:
-                raise InvalidFile(f"{path}:{number}: text is not utf-8: {error}") from None
+                raise InvalidFile(f"{path}:{number}: {not_utf8(raw, error)}") from None
 
 
 def _cut(line: bytes) -> Iterator[bytes]:
