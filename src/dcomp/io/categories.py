@@ -13,6 +13,7 @@ from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.files import OF_NAME, StrPath
 from dcomp.io.limits import Budget, Limits
+from dcomp.io.oddities import check_header
 from dcomp.io.table import table_rows
 
 _TAKEN = 1024  # rows that are charged at a time
@@ -87,8 +88,7 @@ def read_columns(
     budget = Budget(path, limits) if budget is None else budget
     with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
-        if len(header) < 2:
-            raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
+        check_header(path, header)
         budget.charge(2 * OF_NAME * len(header), f"{len(header):,} columns")
         columns = [Column(name.strip()) for name in header]
         often = Counter(column.name for column in columns)

@@ -32,6 +32,7 @@ from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened
 from dcomp.io.layout import Layout, Numbered, layout_of
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import ENTRY
+from dcomp.io.oddities import check_header, say_of_totals, why_not_as_wide
 from dcomp.io.wide_table import read_wide
 
 Rows = Generator[tuple[int, list[str]], None, None]
@@ -76,19 +77,22 @@ def read_table(
     budget = Budget(path, limits)
     with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
-        if len(header) < 2:
-            raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
-        below: Iterator[Numbered] = rows
+        check_header(path, header)
+        front = list(islice(rows, 1))
+        check_header(path, header, front[0][1] if front else None)
+        below: Iterator[Numbered] = chain(front, rows)
+        del front  # a line may be long
         found = False  # by the numbers
         if layout is None and label_columns is not None:
             layout = "wide"
         elif layout is None:
-            layout, below, found = layout_of(path, header, rows, budget)
+            layout, below, found = layout_of(path, header, below, budget)
         cells = Cells(path, fractional, budget)
         if layout == "wide":
             counts = read_wide(path, header, below, cells, label_columns, transpose)
         else:
             counts = _read_long(path, header, below, cells, transpose)
+    say_of_totals(path, counts)
     return _remembering(counts, layout) if found else counts
 
 
@@ -101,7 +105,7 @@ def _remembering(counts: Counts, layout: Layout) -> Counts:
 def table_rows(path: Path, delimiter: str | None, budget: Budget) -> Rows:
     """Give the lines' numbers and fields; all have as many fields as the first. The delimiter is
     found unless it is given."""
-    line, width = 0, 0
+    line, header, n_rows = 0, list[str](), 0
     marks = MARKS if delimiter is None else (delimiter_of(path, delimiter),)
     with opened(path, budget) as stream:
         lines = _lines(path, stream, marks)
@@ -114,10 +118,14 @@ def table_rows(path: Path, delimiter: str | None, budget: Budget) -> Rows:
         try:
             for row in reader:
                 line = reader.line_num
-                if row and len(row) != (width := width or len(row)):
-                    raise InvalidFile(f"{path}:{line}: expected {width} columns, found {len(row)}")
-                if row:
-                    yield line, row
+                if not row:
+                    continue
+                header, n_rows = header or row, n_rows + 1
+                if len(row) != len(header):
+                    why = why_not_as_wide(header, row, mark, n_rows == 2)
+                    there = f"expected {len(header)} columns, found {len(row)}"
+                    raise InvalidFile(f"{path}:{line}: {there}{why}")
+                yield line, row
         except csv.Error as error:
             raise InvalidFile(f"{path}:{line + 1}: {error}") from None
 
@@ -164,7 +172,8 @@ def _read_long(
         raise InvalidFile(f"{path}:1: expected 2 or 3 columns, found {len(header)}")
     if len(header) == 3 and is_number(header[2]):
         raise InvalidFile(
-            f"{path}:1: expected a header such as 'document,feature,count', found {header}"
+            f"{path}:1: expected a header such as 'document,feature,count', found "
+            f"{[excerpt(name) for name in header]}"
         )
     entries = _Entries(cells, header)
     for line, row in rows:

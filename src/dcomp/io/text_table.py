@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dcomp.data.counts import Counts
+from dcomp.data.mistaken import excerpt
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidFile
 from dcomp.io.delimiters import delimiter_in
@@ -79,7 +80,7 @@ def check_columns(
     named = (*options.text, *labels, *((options.id,) if options.id else ()))
     for name in named:
         if name not in header:
-            there = ", ".join(map(repr, header[:20])) or "none"
+            there = ", ".join(repr(excerpt(name)) for name in header[:20]) or "none"
             raise InvalidFile(f"{path}:1: there is no column {name!r}; there are {there}")
 
 
