@@ -76,14 +76,17 @@ REVIEWS = ["The film was good and I liked it", "I slept all through the second h
 FILE = "id,review,stars\n1,{},5\n2,{},1\n".format(*REVIEWS)
 CALLS = "number,date,result,yea,nay\n1,2003-01-07,Agreed,51,46\n"
 VOTES = "name,v1,v2\nAnn,Y,N\nBob,N,Y\n"
+DRINKS = "whisky,gin,rum,beer\n31,4,1,1\n12,1,1,0\n"
+WARDS = "ward,boys,girls\nA,30,41\nB,12,10\nC,7,5\n"
+PONDS = "site,newt,toad,frog\nFen,1,2,3\nMere,2,0,4\n"
 BIRDS = "a 1 120 7\na 1 124 -9\nb 2 124 9\nb 2 124 7\n"
 
 
-def from_file(name: str, inside: str, /, **options: Any) -> dcomp.Counts:
+def from_file(name: str, inside: str, /, encoding: str = "utf-8", **options: Any) -> dcomp.Counts:
     """What `dcomp.read` makes of a file with this in it; its folder goes unsaid."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
-        path.write_text(inside, encoding="utf-8")
+        path.write_text(inside, encoding=encoding)
         try:
             return dcomp.read(path, **options)
         except (dcomp.InvalidFile, dcomp.InvalidParameter) as error:
@@ -248,6 +251,48 @@ ERRORS = (
         lambda: from_file("t.csv", "doc,cat,dog,labelled\nd1,3,0,1\nd2,0,4,2\n"),
     ),
     Case(
+        "a comma at the end of lines",
+        "a CSV with an empty last column",
+        lambda: from_file("t.csv", PONDS.replace("\n", ",\n")),
+        lambda: from_file("t.csv", PONDS),
+    ),
+    Case(
+        "a comma at the end of a line",
+        "a CSV with a comma too many in a line",
+        lambda: from_file("t.csv", PONDS.replace(",3\n", ",3,\n")),
+        lambda: from_file("t.csv", PONDS),
+    ),
+    Case(
+        "a title",
+        "a CSV with a title above the header",
+        lambda: from_file("t.csv", "Ponds of 2020,,,\n" + PONDS),
+        lambda: from_file("t.csv", PONDS),
+    ),
+    Case(
+        "a mark between thousands",
+        "a CSV with a count such as 1,200 in quotes",
+        lambda: from_file("t.csv", PONDS.replace("Fen,1", 'Fen,"1,200"')),
+        lambda: from_file("t.csv", PONDS.replace("Fen,1", "Fen,1200")),
+    ),
+    Case(
+        "a mark between thousands, bare",
+        "the same without quotes",
+        lambda: from_file("t.csv", PONDS.replace("Fen,1", "Fen,1,200")),
+        lambda: from_file("t.csv", PONDS.replace("Fen,1", "Fen,1200")),
+    ),
+    Case(
+        "decimal commas",
+        "a CSV with semicolons and decimal commas",
+        lambda: from_file("t.csv", PONDS.replace(",", ";").replace("Fen;1", "Fen;1,5")),
+        lambda: from_file("t.csv", PONDS.replace(",", ";")),
+    ),
+    Case(
+        "Latin-1",
+        "a CSV that is not UTF-8",
+        lambda: from_file("t.csv", PONDS.replace("Mere", "Étang"), encoding="latin-1"),
+        lambda: from_file("t.csv", PONDS.replace("Mere", "Étang")),
+    ),
+    Case(
         "descriptions of roll calls",
         "a table that describes roll calls, for their votes",
         lambda: from_file("rollcalls.csv", CALLS, format="votes"),
@@ -274,6 +319,42 @@ ERRORS = (
 )
 
 WARNINGS = (
+    Case(
+        "no column of ids",
+        "a wide CSV whose first column holds whole numbers and is not called as ids are",
+        lambda: from_file("t.csv", DRINKS),
+        lambda: from_file("t.csv", DRINKS, label_columns=0),
+    ),
+    Case(
+        "no column of ids, surely",
+        "the same where a number comes again",
+        lambda: from_file("t.csv", DRINKS + "12,0,3,4\n"),
+        lambda: from_file("t.csv", DRINKS.replace("whisky", "pub_id") + "12,0,3,4\n"),
+    ),
+    Case(
+        "two features",
+        "a wide CSV of two features",
+        lambda: from_file("t.csv", WARDS),
+        lambda: from_file("t.csv", WARDS, label_columns=1),
+    ),
+    Case(
+        "two features, perhaps",
+        "a table of three columns that may be long or wide",
+        lambda: from_file("t.csv", WARDS + "A,3,4\n"),
+        lambda: from_file("t.csv", WARDS.replace("boys,girls", "word,count") + "A,3,4\n"),
+    ),
+    Case(
+        "a line of sums",
+        "a CSV with a line `Total`",
+        lambda: from_file("t.csv", PONDS + "Total,3,2,7\n"),
+        lambda: from_file("t.csv", PONDS),
+    ),
+    Case(
+        "a column of sums",
+        "a CSV with a column `Total`",
+        lambda: from_file("t.csv", "site,newt,toad,frog,Total\nFen,1,2,3,6\nMere,2,0,4,6\n"),
+        lambda: from_file("t.csv", PONDS),
+    ),
     Case(
         "blocks of one feature",
         "votes 0/1 with a block for every column",
@@ -365,10 +446,10 @@ _HEAD = """# Wrong tables, and what is said of them
 
 A table may be wrong in a way that no program can be sure of. What cannot be meant is an error,
 which says what must hold, what was given and what to give instead. What can be fitted and was
-probably not meant is a warning of one line, of class `dcomp.DataWarning`, at the beginning of a
-fit: `warnings.simplefilter("ignore", dcomp.DataWarning)` silences it, and `"error"` stops there.
-The shell says the same in its own words. The tests give each of these tables, compare what is said
-with this page, and see that the nearest right table is taken without a word.
+probably not meant is a warning of one line, of class `dcomp.DataWarning`, where a file is read or
+a fit begins: `warnings.simplefilter("ignore", dcomp.DataWarning)` silences it, and `"error"` stops
+there. The shell says the same in its own words. The tests give each of these tables, compare what
+is said with this page, and see that the nearest right table is taken without a word.
 
 ```python
 import warnings

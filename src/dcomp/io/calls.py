@@ -20,7 +20,6 @@ from dcomp.data.features import FeatureSpace
 from dcomp.errors import InvalidCounts, InvalidFile
 from dcomp.io.categories import read_columns
 from dcomp.io.limits import Budget
-from dcomp.io.table import delimiter_of
 
 YEA, NAY = "yea", "nay"
 OUTCOME = "OUTCOME"
@@ -75,7 +74,7 @@ def _won(result: object) -> bool | None:
 def read_about(path: Path, budget: Budget) -> list[Column]:
     """The columns of a file of members or roll calls."""
     budget.trust(path.stat().st_size)  # twice: a value takes more than its letters
-    return read_columns(path, delimiter=delimiter_of(path), budget=budget)
+    return read_columns(path, budget=budget)
 
 
 def read_calls(path: Path | None, blocks: Mapping[str, str], budget: Budget) -> Calls:

@@ -13,7 +13,8 @@ from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.files import OF_NAME, StrPath
 from dcomp.io.limits import Budget, Limits
-from dcomp.io.table import delimiter_of, table_rows
+from dcomp.io.oddities import check_header
+from dcomp.io.table import table_rows
 
 _TAKEN = 1024  # rows that are charged at a time
 _CELL = 24  # bytes that a cell takes: its number, and what the table is made from
@@ -49,7 +50,7 @@ def read_categories(
     (('Ann', 'Bob'), [40, 50])
     """
     path = Path(path)
-    columns = read_columns(path, names("missing", missing), delimiter_of(path, delimiter), limits)
+    columns = read_columns(path, names("missing", missing), delimiter, limits)
     ids = None
     if id is not None:
         columns, ids = without_id(path, columns, id)
@@ -77,7 +78,7 @@ def names(option: str, given: Names) -> list[str]:
 def read_columns(
     path: Path,
     missing: Iterable[str] = (),
-    delimiter: str = ",",
+    delimiter: str | None = None,
     limits: Limits | None = None,
     budget: Budget | None = None,
 ) -> list[Column]:
@@ -87,8 +88,7 @@ def read_columns(
     budget = Budget(path, limits) if budget is None else budget
     with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
-        if len(header) < 2:
-            raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
+        check_header(path, header)
         budget.charge(2 * OF_NAME * len(header), f"{len(header):,} columns")
         columns = [Column(name.strip()) for name in header]
         often = Counter(column.name for column in columns)

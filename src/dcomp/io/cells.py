@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from dcomp.errors import InvalidFile
 from dcomp.io.limits import Budget
 
 BATCH = 4096  # fields that are made numbers at a time
+_THOUSANDS = re.compile(r"\s*\d{1,3}(?:[,'\u2019\s]\d{3})+(?:\.0*)?\s*")
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Cells:
             hint = f" ({TAKES_ANY})" if is_part else self._no_count(field, column)
             raise InvalidFile(
                 f"{self.path}:{line}: counts must be non-negative {kind} up to {LIMIT}; "
-                f"found {excerpt(field)!r} in column {column!r}{hint}"
+                f"found {excerpt(field)!r} in column {excerpt(column)!r}{hint}"
             )
         return value
 
@@ -59,8 +62,15 @@ class Cells:
             return f": {MISSING}"
         if is_number(field):
             return ""
+        if _THOUSANDS.fullmatch(field):
+            plain = re.sub(r"\D", "", field.partition(".")[0])
+            return f": thousands are written without a mark between them, {excerpt(plain)}"
+        if _COMMA.fullmatch(field):
+            point = field.replace(",", ".").strip()
+            need = "" if self.fractional else ", and fractional=True if counts need not be whole"
+            return f": a decimal comma is written as a point, {excerpt(point)}{need}"
         if have_many_words([field]):
-            return f" (whole texts are read by text={column!r})"
+            return f" (whole texts are read by text={excerpt(column)!r})"
         formats = "format='categories' reads a table of answers, format='votes' one of votes"
         return f" ({self.hint + '; ' if self.hint else ''}{formats})"
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from dcomp.errors import InvalidFile
+from dcomp.io.encodings import not_utf8
 from dcomp.io.limits import Budget
 from dcomp.printable import printable
 
@@ -258,7 +259,9 @@ def text_lines(
             try:
                 yield number, line.decode(encoding).rstrip("\r\n")
             except UnicodeError as error:
-                raise InvalidFile(f"{path}:{number}: text is not {encoding}: {error}") from None
+                said = f"text is not {encoding}: {error}"
+                said = not_utf8(line, error) if encoding == "utf-8" else said
+                raise InvalidFile(f"{path}:{number}: {said}") from None
 
 
 def refuse_lines(

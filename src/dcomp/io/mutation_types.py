@@ -11,7 +11,7 @@ from dcomp.data.mutations import is_type
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.cells import is_number
 from dcomp.io.limits import Budget, Limits
-from dcomp.io.table import delimiter_of, table_rows
+from dcomp.io.table import table_rows
 
 # Formats whose features are words, votes, answers or alleles, and never types of mutations.
 _OTHERS = frozenset(
@@ -44,7 +44,7 @@ def read_types(path: Path, *, transpose: bool | None = None, **options: Any) -> 
 def lines_are_types(path: Path, limits: Limits | None = None) -> bool:
     """Whether the lines of a table are mutation types, by the first."""
     budget = Budget(path, limits)
-    with contextlib.closing(table_rows(path, delimiter_of(path), budget)) as rows:
+    with contextlib.closing(table_rows(path, None, budget)) as rows:
         _, header = next(rows, (1, []))
         _, line = next(rows, (2, []))
     words = []

@@ -179,7 +179,8 @@ def read(
         raise InvalidFile(f"{path}: reading it takes more memory than there is") from None
     if chosen.words:
         return counts
-    reading = Reading.of(name, _guess(path), options)  # for others of its kind
+    found = {} if counts.reading is None else counts.reading.options  # told by what is in it
+    reading = Reading.of(name, _guess(path), {**found, **options})  # for others of its kind
     return counts if reading is None else replace(counts, reading=reading)
 
 

@@ -2,6 +2,7 @@
 
 Long: `document, feature, count` (or without the count: 1 each), one entry per line.
 Wide: the first column names the document, every other column is a feature (`wide_table.py`).
+Between fields are commas, semicolons or tabs (`delimiters.py`).
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import csv
 from array import array
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +23,16 @@ from scipy import sparse
 from dcomp.data.counts import Counts
 from dcomp.data.longform import sort_names
 from dcomp.data.mistaken import are_texts, excerpt
+from dcomp.data.reading import Reading
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io.cells import BATCH, Cells, is_number
-from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened, plain_name
+from dcomp.io.delimiters import MARKS, delimiter_in, delimiter_of
+from dcomp.io.encodings import not_utf8
+from dcomp.io.files import OF_NAME, SHORT, Guarded, StrPath, opened
+from dcomp.io.layout import Layout, Numbered, layout_of
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.numbers import ENTRY
+from dcomp.io.oddities import check_header, say_of_totals, why_not_as_wide
 from dcomp.io.wide_table import read_wide
 
 Rows = Generator[tuple[int, list[str]], None, None]
@@ -35,20 +42,22 @@ _FIELD = 110  # bytes that a field may take beside its letters
 def read_table(
     path: StrPath,
     *,
-    layout: Literal["long", "wide"] | None = None,
+    layout: Layout | None = None,
     transpose: bool = False,
     label_columns: int | None = None,
     delimiter: str | None = None,
     fractional: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
-    """Read a table; more than three columns mean that it is wide, unless `layout` says.
+    """Read a table; more than three columns mean that it is wide, unless `layout` says, and so do
+    three that are called otherwise than those of long tables, where two hold counts.
     `fractional`: whether counts need not be whole.
 
     `transpose`: features come first, or are the lines of a wide table, and documents its columns.
     `label_columns`: so many columns in front of a wide table name its lines; joined they are the
-    names of documents (then each is an attribute, too) or of features. Of a table that is
-    transposed these are, unless given, the columns in front of the first number.
+    names of documents (then each is an attribute, too) or of features; 0 is a table whose
+    documents have no names. Of a table that is transposed these are, unless given, the columns in
+    front of the first number.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -66,66 +75,80 @@ def read_table(
     if layout == "long" and label_columns is not None:
         raise InvalidParameter("label_columns are those of a wide table, and layout says 'long'")
     budget = Budget(path, limits)
-    with contextlib.closing(table_rows(path, delimiter_of(path, delimiter), budget)) as rows:
+    with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
-        if len(header) < 2:
-            raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {header}")
-        if layout is None:
-            is_wide = len(header) > 3 or label_columns is not None
-            layout = "wide" if is_wide else "long"
+        check_header(path, header)
+        front = list(islice(rows, 1))
+        check_header(path, header, front[0][1] if front else None)
+        below: Iterator[Numbered] = chain(front, rows)
+        del front  # a line may be long
+        found = False  # by the numbers
+        if layout is None and label_columns is not None:
+            layout = "wide"
+        elif layout is None:
+            layout, below, found = layout_of(path, header, below, budget)
         cells = Cells(path, fractional, budget)
         if layout == "wide":
-            return read_wide(path, header, rows, cells, label_columns, transpose)
-        return _read_long(path, header, rows, cells, transpose)
+            counts = read_wide(path, header, below, cells, label_columns, transpose)
+        else:
+            counts = _read_long(path, header, below, cells, transpose)
+    say_of_totals(path, counts)
+    return _remembering(counts, layout) if found else counts
 
 
-def delimiter_of(path: Path, given: str | None = None) -> str:
-    """What stands between fields: as told, or by the name of the file.
-
-    >>> delimiter_of(Path("a.tsv.gz")), delimiter_of(Path("a.csv"))
-    ('\\t', ',')
-    """
-    if given is None:
-        return "\t" if plain_name(path).lower().endswith(".tsv") else ","
-    if len(given) != 1:
-        raise InvalidParameter(f"delimiter must be one character; found {given!r}")
-    return given
+def _remembering(counts: Counts, layout: Layout) -> Counts:
+    """Counts whose layout was told by their numbers: other files of the kind have the same."""
+    before = counts.reading or Reading("table", "table")
+    return replace(counts, reading=replace(before, layout=layout))
 
 
-def table_rows(path: Path, delimiter: str, budget: Budget) -> Rows:
-    """Give the lines' numbers and fields; all have as many fields as the first."""
-    line, width = 0, 0
+def table_rows(path: Path, delimiter: str | None, budget: Budget) -> Rows:
+    """Give the lines' numbers and fields; all have as many fields as the first. The delimiter is
+    found unless it is given."""
+    line, header, n_rows = 0, list[str](), 0
+    marks = MARKS if delimiter is None else (delimiter_of(path, delimiter),)
     with opened(path, budget) as stream:
-        reader = csv.reader(_lines(path, stream, delimiter), delimiter=delimiter)
+        lines = _lines(path, stream, marks)
+        front = list(islice(lines, 1))
+        if front and len(front[0]) <= SHORT:  # two long lines at once would take too much
+            front += islice(lines, 1)
+        mark = delimiter_in(path, front, delimiter)
+        reader = csv.reader(chain(front, lines), delimiter=mark)
+        del front
         try:
             for row in reader:
                 line = reader.line_num
-                if row and len(row) != (width := width or len(row)):
-                    raise InvalidFile(f"{path}:{line}: expected {width} columns, found {len(row)}")
-                if row:
-                    yield line, row
+                if not row:
+                    continue
+                header, n_rows = header or row, n_rows + 1
+                if len(row) != len(header):
+                    why = why_not_as_wide(header, row, mark, n_rows == 2)
+                    there = f"expected {len(header)} columns, found {len(row)}"
+                    raise InvalidFile(f"{path}:{line}: {there}{why}")
+                yield line, row
         except csv.Error as error:
             raise InvalidFile(f"{path}:{line + 1}: {error}") from None
 
 
-def _lines(path: Path, stream: Guarded, delimiter: str) -> Iterator[str]:
-    """The lines with their ends, whatever these are; checked for what their fields will take."""
-    number, mark = 0, delimiter.encode()
+def _lines(path: Path, stream: Guarded, marks: Sequence[str]) -> Iterator[str]:
+    """The lines with their ends, whatever these are; checked for what their fields will take, with
+    any of these marks between."""
+    number, between = 0, [mark.encode() for mark in marks]
     while whole := stream.line(number + 1):
         if not number:
             whole = whole.removeprefix(b"\xef\xbb\xbf")
         for raw in _cut(whole):
             number += 1
             if len(raw) > SHORT:
-                cost = 5 * len(raw) + _FIELD * raw.count(mark)
+                cost = 5 * len(raw) + _FIELD * max(map(raw.count, between))
                 stream.budget.charge(cost, f"line {number:,}, of {len(raw):,} bytes,")
                 stream.budget.free(cost)
             if b"\0" in raw:
-                raise InvalidFile(f"{path}:{number}: text is not utf-8: it holds a NUL")
+                raise InvalidFile(f"{path}:{number}: {not_utf8(raw)}")
             try:
                 yield raw.decode()
             except UnicodeDecodeError as error:
-                raise InvalidFile(f"{path}:{number}: text is not utf-8: {error}") from None
+                raise InvalidFile(f"{path}:{number}: {not_utf8(raw, error)}") from None
 
 
 def _cut(line: bytes) -> Iterator[bytes]:
@@ -139,13 +162,18 @@ def _cut(line: bytes) -> Iterator[bytes]:
 
 
 def _read_long(
-    path: Path, header: list[str], rows: Rows, cells: Cells, transpose: bool = False
+    path: Path,
+    header: list[str],
+    rows: Iterator[Numbered],
+    cells: Cells,
+    transpose: bool = False,
 ) -> Counts:
     if len(header) > 3:
         raise InvalidFile(f"{path}:1: expected 2 or 3 columns, found {len(header)}")
     if len(header) == 3 and is_number(header[2]):
         raise InvalidFile(
-            f"{path}:1: expected a header such as 'document,feature,count', found {header}"
+            f"{path}:1: expected a header such as 'document,feature,count', found "
+            f"{[excerpt(name) for name in header]}"
         )
     entries = _Entries(cells, header)
     for line, row in rows:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from dcomp.data.counts import Counts
+from dcomp.data.mistaken import excerpt
 from dcomp.data.text_options import TextOptions
 from dcomp.errors import InvalidFile
+from dcomp.io.delimiters import delimiter_in
 from dcomp.io.files import StrPath, opened
 from dcomp.io.limits import Budget, Limits
 from dcomp.io.records import count_records
-from dcomp.io.table import delimiter_of, table_rows
+from dcomp.io.table import table_rows
 
 _LONGEST = 1 << 21  # characters of a cell; the csv module's own limit is too low for texts
 
@@ -58,7 +60,7 @@ def records(
     free_labels: bool = False,
 ) -> Generator[tuple[str, dict[str, Any]], None, None]:
     """The rows, each with its place."""
-    rows = table_rows(path, delimiter_of(path, delimiter), budget)
+    rows = table_rows(path, delimiter, budget)
     with _long_cells(), contextlib.closing(rows):
         _, header = next(rows, (1, []))
         check_columns(path, header, options, free_labels)
@@ -78,7 +80,7 @@ def check_columns(
     named = (*options.text, *labels, *((options.id,) if options.id else ()))
     for name in named:
         if name not in header:
-            there = ", ".join(map(repr, header[:20])) or "none"
+            there = ", ".join(repr(excerpt(name)) for name in header[:20]) or "none"
             raise InvalidFile(f"{path}:1: there is no column {name!r}; there are {there}")
 
 
@@ -90,9 +92,10 @@ def has_columns(path: Path, names: Sequence[str]) -> bool:
 def header_of(path: Path, delimiter: str | None = None) -> list[str]:
     """The columns that the first line of a table names; none where it is no such line."""
     with opened(path) as stream:
-        line = stream.readline(1 << 20).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+        raw = [stream.readline(1 << 20).removeprefix(b"\xef\xbb\xbf"), stream.readline(1 << 20)]
+    front = [line.decode("utf-8", "replace") for line in raw if line]
     try:
-        return next(csv.reader([line], delimiter=delimiter_of(path, delimiter)), [])
+        return next(csv.reader(front[:1], delimiter=delimiter_in(path, front, delimiter)), [])
     except csv.Error:
         return []
 

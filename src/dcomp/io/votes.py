@@ -14,7 +14,6 @@ from dcomp.io.calls import Calls, finished, member_names, of_votes, read_calls
 from dcomp.io.categories import Names, names, read_columns, without_id
 from dcomp.io.files import StrPath
 from dcomp.io.limits import Budget, Limits
-from dcomp.io.table import delimiter_of
 
 # What tables write, in small letters.
 _CODES = {
@@ -59,7 +58,7 @@ def read_votes(
     """
     path = Path(path)
     budget = Budget(path, limits)
-    columns = read_columns(path, delimiter=delimiter_of(path, delimiter), budget=budget)
+    columns = read_columns(path, delimiter=delimiter, budget=budget)
     ids = None
     if id is not None:
         columns, ids = without_id(path, columns, id)
@@ -100,7 +99,7 @@ def _refuse_description(path: Path, there: list[str]) -> None:
 def calls_beside(path: Path, limits: Limits | None = None) -> Calls:
     """What the file of roll calls beside a table of votes says."""
     budget = Budget(path, limits)
-    columns = read_columns(path, delimiter=delimiter_of(path), budget=budget)
+    columns = read_columns(path, budget=budget)
     known = {c.name.lstrip("vVrRcC_"): c.name for c in columns} | {c.name: c.name for c in columns}
     return read_calls(renamed(path, "votes", "rollcalls"), known, budget)
 

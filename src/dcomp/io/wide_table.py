@@ -21,9 +21,11 @@ from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
 from dcomp.data.frames import is_label
+from dcomp.data.reading import Reading
 from dcomp.errors import DcompError, InvalidFile, InvalidParameter
 from dcomp.io.cells import BATCH, Cells, is_number
 from dcomp.io.files import OF_NAME
+from dcomp.io.first_column import FirstColumn, is_usual_name, say_of
 
 Numbered = tuple[int, list[str]]
 _TURNED = 24  # bytes that an entry takes while the table is turned
@@ -37,15 +39,16 @@ def read_wide(
     label_columns: int | None = None,
     transpose: bool = False,
 ) -> Counts:
-    """The counts below a header. `label_columns` name a line: one, unless said; of a table that is
-    turned all those in front of the first number."""
+    """The counts below a header. `label_columns` name a line: one, unless said or unless it is a
+    feature (`first_column.py`); of a table that is turned all those in front of the first number.
+    """
     first = next(rows, None)
     if first is None:
         raise InvalidFile(f"{path}: there must be at least one line below the header")
-    n_words = _words_in_front(first[1])
+    n_words, is_told = _words_in_front(first[1]), label_columns is not None
     if label_columns is None:
         label_columns = max(n_words, 1) if transpose else 1
-    _check_label_columns(label_columns, header)
+    _check_label_columns(label_columns, header, transpose)
     if n_words > label_columns:
         cells = replace(cells, hint=f"label_columns={n_words} takes the words for names")
     cells.budget.charge(OF_NAME * len(header), f"{len(header):,} columns")
@@ -56,7 +59,29 @@ def read_wide(
     body = _Body(cells, names, label_columns, transpose)
     for batch in _batches(chain([first], rows), max(1, BATCH // len(header))):
         body.add(batch)
-    return body.turned(path) if transpose else body.counts(path, header)
+    if transpose:
+        return body.turned(path)
+    return body.counts(path, header) if is_told else _with_first_column(body, path, header)
+
+
+def _with_first_column(body: _Body, path: Path, header: list[str]) -> Counts:
+    """The counts, with the first column as what it is; where its numbers decide that, other files
+    of the kind are read the same."""
+    if not all(is_number(labels[0]) for labels in body.labels):
+        return body.counts(path, header)
+    cost = 64 * len(body.labels)
+    body.cells.budget.charge(cost, f"the numbers in front of {len(body.labels):,} lines")
+    fields = [labels[0] for labels in body.labels]
+    kind = FirstColumn.of(header[0], fields, body.cells.fractional)
+    if kind is FirstColumn.FEATURE:
+        body.take_first(header[0])
+    del fields
+    body.cells.budget.free(cost)
+    say_of(path, header[0], kind)
+    counts = body.counts(path, header)
+    if is_usual_name(header[0]):
+        return counts
+    return replace(counts, reading=Reading("table", "table", label_columns=body.n_labels))
 
 
 def _refuse_labels(path: Path, header: list[str], label_columns: int) -> None:
@@ -77,11 +102,12 @@ def _words_in_front(row: list[str]) -> int:
     return next((place for place, cell in enumerate(row) if is_number(cell)), 0)
 
 
-def _check_label_columns(n: Any, header: list[str]) -> None:
-    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n < len(header):
+def _check_label_columns(n: Any, header: list[str], transpose: bool) -> None:
+    least = int(transpose)  # features have names
+    if not isinstance(n, int) or isinstance(n, bool) or not least <= n < len(header):
         raise InvalidParameter(
-            "label_columns must be a whole number from 1 to less than the columns of the table, "
-            f"{len(header):,}; got {n!r}"
+            f"label_columns must be a whole number from {least} to less than the columns of the "
+            f"table, {len(header):,}; got {n!r}"
         )
 
 
@@ -129,10 +155,28 @@ class _Body:
         kept = np.frombuffer(self.data, np.dtype(self.cells.code))
         return starts, np.frombuffer(self.indices, np.int32), kept
 
+    def take_first(self, name: str) -> None:
+        """What was read as the names of lines are the counts of a feature, the first."""
+        kind: Any = float if self.cells.fractional else int
+        first = np.array([kind(labels[0]) for labels in self.labels], np.dtype(self.cells.code))
+        starts, indices, data = self._arrays
+        cost = 32 * (data.size + first.size)
+        self.cells.budget.charge(cost, f"one more column of {first.size:,} counts")
+        counted = np.flatnonzero(first)
+        at = starts[counted]
+        self.indices = array("i", np.insert(indices + 1, at, 0).astype(np.int32).tobytes())
+        self.data = array(self.cells.code, np.insert(data, at, first[counted]).tobytes())
+        lengths = np.frombuffer(self.lengths, np.int64).copy()
+        lengths[1:][counted] += 1
+        self.lengths = array("q", lengths.tobytes())
+        self.columns, self.labels, self.n_labels = [name, *self.columns], [], 0
+        self.cells.budget.free(cost)
+
     def counts(self, path: Path, header: list[str]) -> Counts:
         """Lines are documents; what several columns say of them are attributes as well."""
-        counts = Counts(*self._arrays, _space(path, self.columns), self.names)
-        if self.n_labels == 1:
+        ids = self.names if self.n_labels else None
+        counts = Counts(*self._arrays, _space(path, self.columns), ids)
+        if self.n_labels < 2:
             return counts
         about = zip(header[: self.n_labels], zip(*self.labels, strict=True), strict=True)
         return counts.with_attributes(Attributes(counts.n_docs, dict(about)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidParameter
-from dcomp.io.table import delimiter_of
+from dcomp.io.delimiters import delimiter_of
 from dcomp.io.write_sparse import names_of, text
 from dcomp.printable import for_spreadsheet
 

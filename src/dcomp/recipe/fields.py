@@ -53,8 +53,9 @@ FIELDS = (
     Option(
         "label_columns",
         "whole",
-        "table: so many columns in front of a wide table name its lines, joined.",
-        least=1,
+        "table: so many columns in front of a wide table name its lines, joined; 0 where there is "
+        "no such column.",
+        least=0,
         shown="1; with --transpose those before the first number",
         panel="Fields",
     ),

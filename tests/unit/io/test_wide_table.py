@@ -59,7 +59,7 @@ def test_long_tables_turn_as_well(tmp_path):
     assert counts.to_scipy().toarray().tolist() == [[0, 2], [1, 0]]
 
 
-@pytest.mark.parametrize("n", [0, 5, 6, True, 1.0, "2"])
+@pytest.mark.parametrize("n", [-1, 5, 6, True, 1.0, "2"])
 def test_label_columns_leave_columns_for_counts(types, n):
     with pytest.raises(dcomp.errors.InvalidParameter, match="label_columns must be a whole number"):
         dcomp.read(types, label_columns=n)
