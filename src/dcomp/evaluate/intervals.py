@@ -87,6 +87,20 @@ class Intervals:
         mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"
         return f"({self.low[i, k]:.2f} to {self.high[i, k]:.2f}){mark}"
 
+    @property
+    def legend(self) -> str:
+        """What the mark of an interval says that is not to be quoted."""
+        return LEGEND
+
+    def head(self) -> list[str]:
+        """What these intervals are, in a line or two."""
+        what = "shares" if self.shares else "scores"
+        return [
+            f"{100 * self.level:g} % intervals of {what}, {self.n_chains} chains of "
+            f"{self.n_draws} draws;",
+            f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
+        ]
+
     def row(self, name: str | int) -> int:
         """The place of a document or group, by its name or number."""
         if isinstance(name, int) and 0 <= name < len(self.names):
@@ -111,12 +125,7 @@ class Intervals:
         return pandas.DataFrame({name: getattr(self, name).ravel() for name in names}, index=index)
 
     def __str__(self) -> str:
-        what = "shares" if self.shares else "scores"
-        lines = [
-            f"{100 * self.level:g} % intervals of {what}, {self.n_chains} chains of "
-            f"{self.n_draws} draws;",
-            f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
-        ]
+        lines = self.head()
         K = self.mean.shape[1]
         shown = list(np.ndindex(self.mean.shape))[:SHOWN]
         named = {i: shortened(self.names[i], 24) for i, _ in shown}
@@ -130,7 +139,7 @@ class Intervals:
             mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"
             lines.append(f"{row} {self.rhat[i, k]:>9.3f}{mark}")
         if not all(self.quotable[place] for place in shown):
-            lines.append(LEGEND)
+            lines.append(self.legend)
         if self.mean.size > SHOWN:
             lines.append(
                 f"and so on for {len(self.names):,} {self.kind}s and {K} components: `to_frame()`"
