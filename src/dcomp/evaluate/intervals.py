@@ -21,6 +21,7 @@ from dcomp import validation
 from dcomp.errors import InvalidParameter, MissingDependency, UnsupportedCombination
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.mcmc import SHORTEST, rhat_of_all
+from dcomp.evaluate.modes import pooled_chains
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Draw, Gibbs, Keep, run
 from dcomp.inference.mean_field import Weights
@@ -165,7 +166,8 @@ def intervals(
 ) -> Intervals:
     """An interval for every score (or share) of documents, with the uncertainty of the loadings.
 
-    Draws that the fit has kept are used: of documents that were fitted as they are, of others by
+    Draws that the fit has kept are used, of the chains that lie with the best
+    (`evaluate.modes.pooled_chains`): of documents that were fitted as they are, of others by
     sampling with each kept Θ. A fit without draws is gone on with: `n_chains` chains of collapsed
     Gibbs (direct Gibbs where counts are large) begin at the fit, forget it for `burn_in` sweeps
     and keep every `thin`-th of the next. They need the table that was fitted: X itself, or
@@ -193,7 +195,7 @@ def intervals(
     labels = None if groups is None else _labels(groups, observed.counts.n_docs)
     workers = LocalExecutor.from_jobs(n_jobs)
     if fit.kept is not None:
-        draws = [fit.kept.of_chain(c) for c in range(fit.kept.n_chains)]
+        draws = [fit.kept.of_chain(c) for c in pooled_chains(fit)]
     else:
         how = Chains(n_chains, n_draws, burn_in, thin, seed)
         draws = how.run(fit, _train(fit, observed, train, exposure), workers)

@@ -24,6 +24,7 @@ from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
 from dcomp.evaluate.intervals import Intervals, intervals
+from dcomp.evaluate.modes import pooled_chains
 from dcomp.inference.run import uninterrupted
 from dcomp.io.loci import POPULATION
 from dcomp.models.arrays import FloatArray, read_only
@@ -83,7 +84,7 @@ class Admixture:
     @cached_property
     def Q(self) -> FloatArray:
         """The shares of ancestries, (I, K); rows sum to 1. Of a sampler with intervals they are
-        the posterior means over all chains."""
+        the posterior means over the chains that lie with the best."""
         return self.intervals.mean if self._pools and self.intervals else shares_of(self.fit)
 
     @cached_property
@@ -96,7 +97,7 @@ class Admixture:
 
     @property
     def _pools(self) -> bool:
-        """Whether estimates are those of all chains of a sampler."""
+        """Whether estimates are those of chains of a sampler."""
         return self.intervals is not None and self.fit.kept is not None
 
     @property
@@ -294,7 +295,7 @@ def admixture(
     files), or a path to such a file. Fitted by maximum likelihood, as ADMIXTURE; `options` are
     those of `dcomp.DCA`, such as `algorithm="mean-field"` for shares with a learned prior, or
     `algorithm="collapsed-gibbs"` for STRUCTURE's way: four chains of 600 sweeps under flat priors,
-    of which all draws count.
+    of which all that lie with the best count.
 
     cross_validation: the numbers of ancestries for which genotypes are hidden, `n_folds` times, and
     told from the others. with_intervals: whether to find an interval for every share, None for
@@ -370,11 +371,11 @@ def _fit(counts: Counts, K: int, n_jobs: int | None, options: dict[str, Any]) ->
 
 
 def _pooled_loadings(fitted: Fit) -> FloatArray:
-    """The mean of all chains' draws of the loadings, ancestries in the order of the fit, (J, K)."""
+    """The mean of the pooled chains' draws of the loadings, ancestries in the order of the fit."""
     drawn = fitted.draws.Theta
     assert drawn is not None  # `intervals` has asked for them
     if len(drawn) > 1:
-        drawn = align_chains(fitted).apply(drawn)
+        drawn = align_chains(fitted).apply(drawn)[list(pooled_chains(fitted))]
     return read_only(drawn.mean(axis=(0, 1), dtype=np.float64))
 
 
