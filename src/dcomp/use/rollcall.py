@@ -267,9 +267,7 @@ class RollCall:
             who = who if self.sizes[k] >= EMPTY else "nobody: fewer blocs are enough"
             alike = f"{self.agreement[k]:>5.2f}"
             out.append(f"  #{k:<3}{100 * self.sizes[k]:>3.0f} %  {alike}  {shortened(who, 59)}")
-        out.append(
-            "(alike: the bloc's votes in the pooled chains and in the best; 1 is the same)"
-        )
+        out.append("(alike: the bloc's votes in the pooled chains and in the best; 1 is the same)")
         if self.by_party is not None:
             out += ["", "mean shares by party", str(self.by_party)]
         out += ["", *self.classification.lines(), *self._influence_lines()]
