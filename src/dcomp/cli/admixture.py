@@ -42,9 +42,13 @@ WithIntervals = Annotated[
     bool | None,
     typer.Option(
         "--intervals/--no-intervals",
-        help="Of every share, by chains that begin at the fit.",
+        help="Of every share: by fits to resampled loci, of other algorithms than ml by chains.",
         show_default="where it takes seconds",
     ),
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(min=10, metavar="N", help="Fits to resampled loci.", show_default="50"),
 ]
 Supervised = Annotated[
     str | None,
@@ -60,6 +64,7 @@ Prefix = Annotated[
     to_write("PREFIX", "Write PREFIX.K.Q and PREFIX.K.P as ADMIXTURE does, and PREFIX.K.dcomp."),
 ]
 _FITTING = fitting("algorithm", "alpha", "gamma", "max_iter", "tol", "n_chains", "random_state")
+_OF_INTERVALS = ("level", "with_intervals", "n_replicates", "progress")
 _READING = reading("format", "limit", "populations", "columns", "rows", "missing")
 
 
@@ -80,6 +85,7 @@ def admixture(
     folds: Folds = None,
     intervals: WithIntervals = None,
     level: Annotated[float, typer.Option(metavar="P", help="Of the intervals.")] = 0.9,
+    replicates: Replicates = None,
     supervised: Supervised = None,
     everyone: Annotated[bool, typer.Option("--all", help="Show everyone.")] = False,
     output: Prefix = None,
@@ -116,7 +122,11 @@ def admixture(
     how = {"level": level, "with_intervals": intervals, "n_jobs": jobs, **said(_FITTING, typed)}
     if supervised is not None:
         how["allowed"] = supervised
-    with one_line_warnings(), working(f"ancestries of {counts.n_docs:,} people", quiet=quiet):
+    if replicates is not None:
+        how["n_replicates"] = replicates
+    what = f"ancestries of {counts.n_docs:,} people"
+    with one_line_warnings(), working(what, quiet=quiet) as update:
+        how["progress"] = update
         found = _found(counts, numbers, folds or 5 if validated else None, how)
     if output is not None:
         _write(found, counts, output)
@@ -144,7 +154,7 @@ def _found(counts: Any, numbers: list[int], folds: int | None, how: dict[str, An
 
     judged = None
     if folds is not None:
-        options = {k: v for k, v in how.items() if k not in ("level", "with_intervals")}
+        options = {k: v for k, v in how.items() if k not in _OF_INTERVALS}
         judged = validate(counts, numbers, n_folds=folds, **options)
     K = numbers[0] if judged is None else judged.recommended
     return replace(find(counts, K, **how), cross_validation=judged)

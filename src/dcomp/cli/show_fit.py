@@ -244,7 +244,7 @@ def _of_chains(fitted: Fit) -> list[str]:
     n = len(fitted.chains) or 1
     if n == 1 or not fitted.algorithm.samples:
         return []
-    return [f"shown is the best of {n} chains; dcomp rollcall and dcomp admixture pool all"]
+    return [f"shown is the best of {n} chains; dcomp rollcall pools those beside it"]
 
 
 def _record(by: str | None, found: ByLabel | None, together: Clusters | None) -> dict[str, Any]:

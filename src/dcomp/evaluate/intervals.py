@@ -21,6 +21,7 @@ from dcomp import validation
 from dcomp.errors import InvalidParameter, MissingDependency, UnsupportedCombination
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.mcmc import SHORTEST, rhat_of_all
+from dcomp.evaluate.modes import pooled_chains
 from dcomp.executors import LocalExecutor
 from dcomp.inference import CollapsedGibbs, Draw, Gibbs, Keep, run
 from dcomp.inference.mean_field import Weights
@@ -87,6 +88,20 @@ class Intervals:
         mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"
         return f"({self.low[i, k]:.2f} to {self.high[i, k]:.2f}){mark}"
 
+    @property
+    def legend(self) -> str:
+        """What the mark of an interval says that is not to be quoted."""
+        return LEGEND
+
+    def head(self) -> list[str]:
+        """What these intervals are, in a line or two."""
+        what = "shares" if self.shares else "scores"
+        return [
+            f"{100 * self.level:g} % intervals of {what}, {self.n_chains} chains of "
+            f"{self.n_draws} draws;",
+            f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
+        ]
+
     def row(self, name: str | int) -> int:
         """The place of a document or group, by its name or number."""
         if isinstance(name, int) and 0 <= name < len(self.names):
@@ -111,12 +126,7 @@ class Intervals:
         return pandas.DataFrame({name: getattr(self, name).ravel() for name in names}, index=index)
 
     def __str__(self) -> str:
-        what = "shares" if self.shares else "scores"
-        lines = [
-            f"{100 * self.level:g} % intervals of {what}, {self.n_chains} chains of "
-            f"{self.n_draws} draws;",
-            f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
-        ]
+        lines = self.head()
         K = self.mean.shape[1]
         shown = list(np.ndindex(self.mean.shape))[:SHOWN]
         named = {i: shortened(self.names[i], 24) for i, _ in shown}
@@ -130,7 +140,7 @@ class Intervals:
             mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"
             lines.append(f"{row} {self.rhat[i, k]:>9.3f}{mark}")
         if not all(self.quotable[place] for place in shown):
-            lines.append(LEGEND)
+            lines.append(self.legend)
         if self.mean.size > SHOWN:
             lines.append(
                 f"and so on for {len(self.names):,} {self.kind}s and {K} components: `to_frame()`"
@@ -156,7 +166,8 @@ def intervals(
 ) -> Intervals:
     """An interval for every score (or share) of documents, with the uncertainty of the loadings.
 
-    Draws that the fit has kept are used: of documents that were fitted as they are, of others by
+    Draws that the fit has kept are used, of the chains that lie with the best
+    (`evaluate.modes.pooled_chains`): of documents that were fitted as they are, of others by
     sampling with each kept Θ. A fit without draws is gone on with: `n_chains` chains of collapsed
     Gibbs (direct Gibbs where counts are large) begin at the fit, forget it for `burn_in` sweeps
     and keep every `thin`-th of the next. They need the table that was fitted: X itself, or
@@ -184,7 +195,7 @@ def intervals(
     labels = None if groups is None else _labels(groups, observed.counts.n_docs)
     workers = LocalExecutor.from_jobs(n_jobs)
     if fit.kept is not None:
-        draws = [fit.kept.of_chain(c) for c in range(fit.kept.n_chains)]
+        draws = [fit.kept.of_chain(c) for c in pooled_chains(fit)]
     else:
         how = Chains(n_chains, n_draws, burn_in, thin, seed)
         draws = how.run(fit, _train(fit, observed, train, exposure), workers)

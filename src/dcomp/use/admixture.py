@@ -1,10 +1,9 @@
 """Ancestries behind genotypes: the model of ADMIXTURE and STRUCTURE, in the words of the field.
 
 DM with a block of alleles per locus, people as documents: a person's scores are Q, the loadings of
-an ancestry its allele frequencies P. Maximum likelihood gives ADMIXTURE's point estimates;
-intervals are those of the posterior under flat priors, whose mode is that maximum. A mode lies at
-the edge where a mean does not, so that with intervals people are shown by posterior means. A
-sampler has flat priors too unless told, and all of its chains count.
+an ancestry its allele frequencies P. Maximum likelihood gives ADMIXTURE's point estimates, and the
+bootstrap over loci their intervals (`resampled_loci`). A sampler has flat priors unless told, and
+means and intervals are those of its draws.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ from dcomp.data import Counts
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
 from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
-from dcomp.evaluate.intervals import LEGEND, Intervals, intervals
+from dcomp.evaluate.intervals import Intervals, intervals
+from dcomp.evaluate.modes import pooled_chains
 from dcomp.inference.run import uninterrupted
 from dcomp.io.loci import POPULATION
 from dcomp.models.arrays import FloatArray, read_only
@@ -33,6 +33,13 @@ from dcomp.recipe import Recipe
 from dcomp.result import Fit, fit
 from dcomp.use.agreement import agreement_lines, usual_draws
 from dcomp.use.hidden_genotypes import CrossValidation, Fitted, cross_validate, whole_numbers
+from dcomp.use.resampled_loci import (
+    REPLICATES,
+    Progress,
+    Resampled,
+    resampled_intervals,
+    shares_of,
+)
 
 SHOWN = 16  # people on the screen
 BAR = 30  # columns of a bar
@@ -77,8 +84,8 @@ class Admixture:
     @cached_property
     def Q(self) -> FloatArray:
         """The shares of ancestries, (I, K); rows sum to 1. Of a sampler with intervals they are
-        the posterior means over all chains."""
-        return self.intervals.mean if self._pools and self.intervals else _shares(self.fit)
+        the posterior means over the chains that lie with the best."""
+        return self.intervals.mean if self._pools and self.intervals else shares_of(self.fit)
 
     @cached_property
     def frequencies(self) -> FloatArray:
@@ -90,7 +97,7 @@ class Admixture:
 
     @property
     def _pools(self) -> bool:
-        """Whether estimates are those of all chains of a sampler."""
+        """Whether estimates are those of chains of a sampler."""
         return self.intervals is not None and self.fit.kept is not None
 
     @property
@@ -222,11 +229,20 @@ class Admixture:
         found = self.intervals
         if found is None:
             return ["people, a letter per ancestry (A is #0), and the largest share:"]
+        legend = [] if found.quotable.all() else [found.legend]
+        if isinstance(found, Resampled):
+            return [
+                "people, a letter per ancestry (A is #0), by maximum likelihood; the largest",
+                f"share with its {100 * found.level:g} % interval, of {found.n_draws} fits to "
+                "resampled loci:",
+                "(chance in loci alone; where ancestries hardly differ shares are off by more)",
+                *legend,
+            ]
         return [
             *agreement_lines(self.fit, found),
             "people, a letter per ancestry (A is #0), by their posterior means; the largest",
             f"share with its {100 * found.level:g} % interval:",
-            *([] if found.quotable.all() else [LEGEND]),
+            *legend,
         ]
 
     def __str__(self) -> str:
@@ -267,8 +283,10 @@ def admixture(
     n_folds: int = 5,
     with_intervals: bool | None = None,
     level: float = 0.9,
+    n_replicates: int = REPLICATES,
     supervised: Any = None,
     n_jobs: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Admixture:
     """Ancestries of people: shares with intervals, allele frequencies, log-likelihood, and the
@@ -278,13 +296,15 @@ def admixture(
     files), or a path to such a file. Fitted by maximum likelihood, as ADMIXTURE; `options` are
     those of `dcomp.DCA`, such as `algorithm="mean-field"` for shares with a learned prior, or
     `algorithm="collapsed-gibbs"` for STRUCTURE's way: four chains of 600 sweeps under flat priors,
-    of which all draws count.
+    of which all that lie with the best count.
 
     cross_validation: the numbers of ancestries for which genotypes are hidden, `n_folds` times, and
-    told from the others. with_intervals: whether chains find an interval for every share
-    (`evaluate.intervals`), None for where that takes seconds. supervised: known ancestries, a label
-    per person or the name of an attribute such as "population": people with a label have that
-    ancestry alone, those without may have all (`allowed` of `dcomp.DCA`).
+    told from the others. with_intervals: whether to find an interval for every share, None for
+    where that takes seconds: of maximum likelihood by `n_replicates` fits to resampled loci
+    (`progress` is called with how many are done), else by chains (`evaluate.intervals`).
+    supervised: known ancestries, a label per person or the name of an attribute such as
+    "population": people with a label have that ancestry alone, those without may have all
+    (`allowed` of `dcomp.DCA`).
 
     >>> import dcomp
     >>> table = dcomp.datasets.genotypes(60, 200, f_st=(0.2, 0.3), seed=1)
@@ -304,10 +324,13 @@ def admixture(
     fitted = _fit(counts, n_components, n_jobs, options)
     if with_intervals is None:
         with_intervals = counts.n_tokens * n_components <= LIGHT
-    found = None
-    if with_intervals:
-        how: Any = {"shares": True, "level": level, "seed": fitted.seed, "n_jobs": n_jobs}
-        found = intervals(fitted, counts, **how)
+    found: Intervals | None = None
+    how: Any = {"level": level, "seed": fitted.seed, "n_jobs": n_jobs}
+    if with_intervals and fitted.algorithm.name == "ml":
+        how |= {"n_replicates": n_replicates, "progress": progress}
+        found = resampled_intervals(fitted, counts, **how)
+    elif with_intervals:
+        found = intervals(fitted, counts, shares=True, **how)
     made = Admixture(fitted, counts, 0.0, found, judged)
     return replace(made, log_likelihood=log_likelihood(counts, made.Q, made.frequencies))
 
@@ -332,7 +355,7 @@ def validate(
 
     def fit_one(seen: Counts, K: int) -> Fitted:
         fitted = _fit(seen, K, n_jobs, {"tol": _ROUGH, "n_chains": 1, **options})
-        return _shares(fitted), np.asarray(fitted.Theta, np.float64)
+        return shares_of(fitted), np.asarray(fitted.Theta, np.float64)
 
     seed = int(options.get("random_state") or 0)
     return cross_validate(counts, whole_numbers(ks), fit_one, n_folds=n_folds, seed=seed)
@@ -349,11 +372,11 @@ def _fit(counts: Counts, K: int, n_jobs: int | None, options: dict[str, Any]) ->
 
 
 def _pooled_loadings(fitted: Fit) -> FloatArray:
-    """The mean of all chains' draws of the loadings, ancestries in the order of the fit, (J, K)."""
+    """The mean of the pooled chains' draws of the loadings, ancestries in the order of the fit."""
     drawn = fitted.draws.Theta
     assert drawn is not None  # `intervals` has asked for them
     if len(drawn) > 1:
-        drawn = align_chains(fitted).apply(drawn)
+        drawn = align_chains(fitted).apply(drawn)[list(pooled_chains(fitted))]
     return read_only(drawn.mean(axis=(0, 1), dtype=np.float64))
 
 
@@ -406,11 +429,6 @@ def _check(counts: Counts) -> None:
             "admixture needs a block of alleles per locus, as dcomp.read makes of genotypes; found "
             f"{counts.features!r}"
         )
-
-
-def _shares(fitted: Fit) -> FloatArray:
-    scores = np.asarray(fitted.scores, np.float64)
-    return read_only(scores / np.maximum(scores.sum(axis=1, keepdims=True), 1e-300))
 
 
 def _letter(k: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dcomp.errors import InvalidParameter
 from dcomp.evaluate.diagnostics import diagnostics
 from dcomp.evaluate.mcmc import SHORTEST
+from dcomp.evaluate.modes import left_out_lines
 
 if TYPE_CHECKING:
     from dcomp.evaluate.intervals import Intervals
@@ -27,10 +28,17 @@ def agreement_lines(fit: Fit, found: Intervals) -> list[str]:
         judged = diagnostics(fit)
         said = f"chains: {judged.verdict}; {'; '.join(judged.reasons)} (as `dcomp diagnose` has it)"
         lines += textwrap.wrap(said, WIDTH)
-    lines.append(
-        f"{found.n_chains} chains of {found.n_draws} draws agree on {100 * found.settled:.0f} % of "
-        "intervals (R-hat of 1.05 or less)"
-    )
+        lines += left_out_lines(fit)
+    if found.n_chains == 1:
+        lines.append(
+            f"both halves of one chain of {found.n_draws} draws agree on "
+            f"{100 * found.settled:.0f} % of intervals (R-hat)"
+        )
+    else:
+        lines.append(
+            f"{found.n_chains} chains of {found.n_draws} draws agree on "
+            f"{100 * found.settled:.0f} % of intervals (R-hat of 1.05 or less)"
+        )
     if found.settled < SETTLED:
         lines.append(
             "the others are not to be quoted: there chains need more sweeps, or a smaller K"

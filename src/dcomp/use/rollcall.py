@@ -18,6 +18,7 @@ from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
 from dcomp.evaluate.diagnostics import diagnostics
 from dcomp.evaluate.intervals import LEGEND, Intervals, intervals
+from dcomp.evaluate.modes import pooled_chains
 from dcomp.inference.run import uninterrupted
 from dcomp.io.calls import NAY, OUTCOME, YEA, Calls
 from dcomp.models.arrays import FloatArray, read_only
@@ -120,7 +121,7 @@ class RollCall:
 
     @property
     def agreement(self) -> FloatArray:
-        """How similar the votes of each bloc are in all chains to those of the best, (K)."""
+        """How similar the votes of each bloc are in the pooled chains to those of the best, (K)."""
         return np.asarray(self.intervals.stability.mean(axis=0))
 
     def dividing(self, first: int, second: int, n: int = 5) -> list[Division]:
@@ -266,7 +267,7 @@ class RollCall:
             who = who if self.sizes[k] >= EMPTY else "nobody: fewer blocs are enough"
             alike = f"{self.agreement[k]:>5.2f}"
             out.append(f"  #{k:<3}{100 * self.sizes[k]:>3.0f} %  {alike}  {shortened(who, 59)}")
-        out.append("(alike: the bloc's votes in all chains and in the best; 1 is the same)")
+        out.append("(alike: the bloc's votes in the pooled chains and in the best; 1 is the same)")
         if self.by_party is not None:
             out += ["", "mean shares by party", str(self.by_party)]
         out += ["", *self.classification.lines(), *self._influence_lines()]
@@ -312,8 +313,9 @@ def rollcall(
     roll calls were about, by name. level: of the intervals (`evaluate.intervals`).
 
     The model is DM with α = 0.1 and Jeffreys' prior, sampled (BJ06 VIII.A): four chains, of which
-    all draws count, with blocs in the order of the best. `options` are those of `dcomp.DCA` with
-    a sampler: `max_iter=600`, `burn_in=300`, `n_chains=4`, `n_draws=100`, `random_state=0`.
+    the draws of those that lie with the best count, with blocs in the order of that one. `options`
+    are those of `dcomp.DCA` with a sampler: `max_iter=600`, `burn_in=300`, `n_chains=4`,
+    `n_draws=100`, `random_state=0`.
 
     >>> import dcomp
     >>> table = dcomp.datasets.votes(30, 60, seed=1)
@@ -365,13 +367,14 @@ def positions_of(counts: Counts) -> FloatArray:
 
 
 def _yeas(fitted: Fit) -> npt.NDArray[np.float32]:
-    """Draws of p(yea), (draw, call, K), blocs of all chains in the order of the fit."""
+    """Draws of p(yea), (draw, call, K), of the chains that are pooled, blocs in the order of the
+    fit."""
     drawn = fitted.draws.Theta
     if drawn is None:
         raise InvalidParameter("rollcall needs draws of loadings: leave out draws_of=")
     yea = drawn[:, :, 0::2]
     if len(drawn) > 1:
-        yea = align_chains(fitted).apply(yea)
+        yea = align_chains(fitted).apply(yea)[list(pooled_chains(fitted))]
     return np.ascontiguousarray(yea.reshape(-1, *yea.shape[2:]))
 
 

@@ -51,8 +51,9 @@ def test_the_best_of_several_is_fitted(run, people):
 
 def test_intervals_and_everyone(run, people):
     done = run("admixture", "people.str", "-k", 2, "--all")
-    assert "4 chains of 100 draws agree on" in done.out
-    assert "share with its 90 % interval:" in done.out
+    assert "share with its 90 % interval, of 50 fits to resampled loci:" in done.out
+    fewer = run("admixture", "people.str", "-k", 2, "--replicates", 10)
+    assert "of 10 fits to resampled loci" in fewer.out
     assert done.out.count("|") == 80
 
 

@@ -9,10 +9,12 @@ import pytest
 
 import dcomp
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.evaluate.modes import left_out_lines, pooled_chains
 from dcomp.printable import columns
 from dcomp.use import Classification, rollcall
 from dcomp.use.agreement import agreement_lines
 from dcomp.use.binary_pca import binary_pca
+from dcomp.use.rollcall import blocs_of
 
 SHORT = {"max_iter": 200, "n_draws": 40, "n_chains": 2}
 
@@ -182,3 +184,37 @@ def test_the_verdict_on_chains_is_that_of_diagnose(found):
     said = " ".join(agreement_lines(result.fit, result.intervals))
     assert said.startswith(f"chains: {judged.verdict}; {judged.reasons[0]}")
     assert result.as_record()["verdict"] == judged.verdict
+
+
+def below(fit, nats):
+    """The fit with its other chain so many nats lower, all of whose voters are of bloc 0."""
+    kept = fit.kept
+    other = 1 - kept.best
+    log_joint, scores = kept.log_joint.copy(), kept.scores.copy()
+    log_joint[other] = log_joint[kept.best] - nats
+    scores[other] = [1.0] + [0.0] * (fit.n_components - 1)
+    return replace(fit, kept=replace(kept, log_joint=log_joint, scores=scores))
+
+
+def test_chains_of_other_modes_are_left_out(found):
+    found = found[0]
+    far = below(found.fit, 600)
+    shown = blocs_of(far, found.counts, found.calls)
+    own = far.kept.scores[far.kept.best]
+    own = own / own.sum(axis=2, keepdims=True)
+    np.testing.assert_allclose(shown.memberships, own.mean(axis=0), atol=1e-6)
+    assert shown.intervals.n_chains == 1
+    assert len(shown.yea) == far.kept.n_draws
+    np.testing.assert_allclose(shown.bloc_votes, far.Theta[0::2], atol=0.1)
+    text = str(shown)
+    assert f"chain {2 - far.kept.best} ended 600 nats lower and is left out" in text
+    assert "both halves of one chain of 40 draws agree on" in text
+    assert max(map(columns, text.splitlines())) <= 80
+
+
+def test_chains_beside_the_best_are_pooled(found):
+    found = found[0]
+    spread = found.fit.kept.log_joint[found.fit.kept.best].std()
+    assert pooled_chains(below(found.fit, spread)) == (0, 1)
+    assert left_out_lines(below(found.fit, spread)) == []
+    assert len(pooled_chains(below(found.fit, 10 * spread))) == 1
