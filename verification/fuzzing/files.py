@@ -81,7 +81,7 @@ OF_GENOTYPES: tuple[dict[str, Any], ...] = (
 
 OF_WIDE: tuple[dict[str, Any], ...] = (
     {"transpose": True}, {"label_columns": 2}, {"transpose": True, "label_columns": 2},
-    {"transpose": True, "layout": "wide"},
+    {"transpose": True, "layout": "wide"}, {"label_columns": 0},
 )  # fmt: skip
 
 

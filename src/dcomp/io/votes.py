@@ -71,7 +71,8 @@ def read_votes(
     if not calls:
         raise InvalidFile(
             f"{path}:1: a table of votes needs columns that hold nothing but votes (Y, N, - or the "
-            f"like); of its {len(columns)} columns {_first_odd(columns)}"
+            f"like); of its {len(columns)} columns {_first_odd(columns)} (format='categories' "
+            "takes votes in other words, missing= those of who did not vote)"
         )
     about = {c.name: c.as_attribute() for c in columns if c not in calls}
     cells = np.stack([_cells(column) for column in calls], axis=1)

@@ -215,3 +215,12 @@ def test_the_senate_of_2003_in_both_formats(data_folder):
     ours = voteview.to_scipy()[[-1]].toarray()[0, :918]
     assert np.array_equal(ours, plain.to_scipy()[[-1]].toarray()[0])
     assert int(ours[0::2].sum()) == 267
+
+
+def test_votes_in_other_words_are_answers(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text("name,v1,v2\nAnn,Ja,Nein\nBob,abwesend,Ja\nCy,Nein,Nein\n")
+    with pytest.raises(dcomp.InvalidFile, match=r"format='categories' takes .* missing="):
+        dcomp.read(file, format="votes")
+    counts = dcomp.read(file, format="categories", id="name", missing="abwesend")
+    assert counts.features.labels == ("v1=Ja", "v1=Nein", "v2=Ja", "v2=Nein")
