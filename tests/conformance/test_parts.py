@@ -199,7 +199,7 @@ def test_chains_of_a_selection_run_anywhere_and_are_kept(counts, processes, tmp_
     )
     assert seen == [(n + 1, 6) for n in range(6)]  # of two K two chains each, which then meet
     grid = evaluate.select_chains.grid_name([1, 3])
-    names = {f"K{K}-{n}" for K in (1, 3) for n in ("chain0", "chain1", f"evidence-400-{grid}")}
+    names = {f"K{K}-{n}" for K in (1, 3) for n in ("chain0", "chain1", f"evidence-200x4-{grid}")}
     names |= {f"ladder{grid}-chain{chain}" for chain in (0, 1)}
     assert {path.stem for path in tmp_path.iterdir()} == names
     for name in ("_fit_and_score", "_climb"):  # all are found

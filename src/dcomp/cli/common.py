@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
-def say(message: str) -> None:
-    """One line on stderr, with the program's name; folded where a terminal is narrower."""
+def say(message: str, *, whole: bool = False) -> None:
+    """One line on stderr, with the program's name; folded where a terminal is narrower, unless it
+    is to stay whole, as a command has to that will be copied."""
     line = f"dcomp: {printable(message)}"
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not whole:
         line = folded(line, shutil.get_terminal_size().columns)
     print(line, file=sys.stderr, flush=True)
 

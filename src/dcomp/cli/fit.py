@@ -134,7 +134,7 @@ def fit(
     if was_interrupted(fitted, settings.n_chains, settings.max_iter):
         begun = f" (the best of {len(fitted.chains)} chains begun)" if fitted.chains else ""
         say(f"interrupted; {fitted.n_sweeps} complete sweeps{begun} are saved in {target}")
-        say(f"to go on: {_to_go_on(context, order, target)}")
+        say(f"to go on: {_to_go_on(context, order, target)}", whole=True)
         raise typer.Exit(INTERRUPTED)
 
 

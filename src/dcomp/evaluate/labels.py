@@ -154,11 +154,12 @@ def _drawn_sum(C: FloatArray, rng: np.random.Generator, held: IntArray | None = 
 
 def _scaled(C: FloatArray) -> tuple[FloatArray, float]:
     """Rows and columns whose exponentials add up to 1, nearly, and the log of what that took."""
-    rows, columns = np.zeros(len(C)), np.zeros(len(C))
+    p, rows, columns = np.exp(C), np.ones(len(C)), np.ones(len(C))  # C ≤ 0, its diagonal 0
     for _ in range(_SCALINGS):
-        rows = -np.asarray(logsumexp(C + columns, axis=1))
-        columns = -np.asarray(logsumexp(C + rows[:, None], axis=0))
-    return C + rows[:, None] + columns, float(rows.sum() + columns.sum())
+        rows = 1 / (p * columns).sum(axis=1)
+        columns = 1 / (p * rows[:, None]).sum(axis=0)
+    log_rows, log_columns = np.log(rows), np.log(columns)
+    return C + log_rows[:, None] + log_columns, float(log_rows.sum() + log_columns.sum())
 
 
 @dataclass(frozen=True, eq=False)
