@@ -7,13 +7,14 @@ climb     sweeps by SQUAREM (Varadhan and Roland 2008): of three points a sweep 
           the next is x0 + 2a (x1 − x0) + a² (x2 − 2 x1 + x0), a = ‖x1 − x0‖ / ‖x2 − 2 x1 + x0‖,
           x being c and n together; near the end, on dense tables, by quasi-Newton steps
           (`secants`). A step that lowers the objective is taken back.
-measure   once the gains of the last sweeps promise little: plain sweeps, whose gains tell the
-          same more finely.
 refold    documents settle, loadings given, from where they are and as new ones do (`rest`), and
-          keep the better end: on the way, because what it gains is much, and at the end.
+          keep the better end: on the way, because it gains more than the sweeps would, and once
+          the gains of the last sweeps promise little.
+measure   plain sweeps, whose gains tell more finely how little that is.
 push      a copy of the state, n moved a little at random: if it climbs past where the state rests,
           that was a saddle, and the climb goes on from the copy. The same, where documents may have
-          several optima, with a copy whose documents are where they would be as new ones.
+          several optima, with a copy whose documents are where they would be as new ones, and with
+          one whose documents have little of their weakest component.
 done      at rest: every document is where `transform` has it, and the last row of the history is
           the objective of just these scores and loadings.
 
@@ -38,7 +39,7 @@ from dcomp.inference.path import CLIMB, DONE, LOWEST, MEASURE, PUSH, REFOLD, UNK
 from dcomp.inference.rest import AT_REST
 from dcomp.inference.spectral import is_dense
 from dcomp.inference.state import State
-from dcomp.inference.stopping import WINDOW, Rule, noise_of, to_come
+from dcomp.inference.stopping import NEVER, WINDOW, Rule, noise_of, to_come
 from dcomp.models import Observations
 from dcomp.models.arrays import read_only
 
@@ -48,8 +49,14 @@ NEAR = 5.0  # nats per document that the last sweeps gained, from which on pairs
 MOST_PAIRED = 2_000_000  # numbers of documents and loadings, of which there are six times as many
 LOOKED_AT = 15  # sweeps whose gain is compared with that of as many before
 SKIPPED = 3  # plain sweeps that are not measured, because they settle the last step
-EARLY = (50.0, 8.0)  # times tol: what the last sweeps gained, when documents are refolded
-REFOLDS = 3  # at most: on text a refold always finds some documents to move
+MOST_MEASURED = 3 * WINDOW  # of those that are, where fewer do not show a rate below 1
+EARLY = (
+    50.0,
+    20.0,
+    8.0,
+    3.0,
+)  # times tol: what the last sweeps gained, when documents are refolded
+REFOLDS = 5  # at most: on text a refold always finds some documents to move
 ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
 CHEAP = 1_000_000  # entries of a table times components, whose sweeps take milliseconds
 PUSH_SIZE = 0.2  # how far a copy is moved
@@ -102,11 +109,6 @@ class Ascent:
         if path.stage == REFOLD:
             state = climb.refolded(state, path)
             path = path_of(state)
-        if path.stage == DONE:
-            state, info = climb.at_rest(state, path)
-            path = path_of(state)
-            if path.stage == DONE:
-                return replace(state, shared=replace(state.shared, sweep=info.sweep)), info
         if path.stage == PUSH:
             return climb.push(state, path)
         if path.stage == MEASURE:
@@ -158,8 +160,8 @@ class _Climb:
         stage = self._after_climb(path)
         if stage != CLIMB:
             after, _ = self._all(tasks.let_go, after)
-            coarse = self._to_come(path) if stage == MEASURE else 0.0
-            return _with(after, path.anew(stage=stage, coarse=coarse)), info
+            path = self._calmed(path) if stage == MEASURE else path.anew(stage=stage)
+            return _with(after, path), info
         if path.phase == 1:
             by_pairs = self._by_pairs(state.model.n_components, path)
             further = self._stepped if by_pairs else self._extrapolated
@@ -204,6 +206,11 @@ class _Climb:
             return REFOLD
         return CLIMB
 
+    def _calmed(self, path: Path) -> Path:
+        """To be measured, documents that may move first."""
+        stage = REFOLD if path.refolds < REFOLDS else MEASURE
+        return path.anew(stage=stage, coarse=self._to_come(path), rests=1)
+
     def _to_come(self, path: Path) -> float:
         """By the gains of the climb itself. Documents that may move to another optimum keep it from
         being known closely: there less care is enough."""
@@ -221,10 +228,11 @@ class _Climb:
         return self.algorithm.mode == "expect"
 
     def _pushes(self, state: State) -> int:
-        """How many copies are tried: n moved, and documents moved, where that is cheap. On a large
-        table it leads from optimum to optimum, for hundreds of sweeps and a few tenths of a nat."""
+        """How many copies are tried: n moved, and documents moved in two ways, where that is cheap.
+        On a large table it leads from optimum to optimum, for hundreds of sweeps and a few tenths
+        of a nat."""
         cheap = is_cheap(self.observed, state.model.n_components)
-        return 2 if self._may_move and cheap else 1
+        return 3 if self._may_move and cheap else 1
 
     def _stepped(self, before: State, after: State, path: Path) -> State:
         """At x2, with the next x0 carried, by a quasi-Newton step."""
@@ -263,35 +271,39 @@ class _Climb:
         algorithm: Any = self.algorithm
         after, info = algorithm.settling().step(self.observed, state, self.executor)
         gain = info.objective - path.objective
-        gains = np.append([] if path.gains is None else path.gains, gain)[-WINDOW:]
-        path = replace(path, objective=info.objective, swept=path.swept + 1, gains=gains)
-        if path.swept < SKIPPED + WINDOW:
+        path = path.measured(gain, info.objective, SKIPPED)
+        gains = path.gains
+        if gains is None or len(gains) < WINDOW:
             return _with(after, path), info
         # More than rounding can be is no noise: a document that moved to another optimum.
         noise = min(noise_of(gains), MOST_NOISE * self._noise(info.objective))
-        hidden = float(np.mean(gains)) < 2 * noise / np.sqrt(WINDOW)
+        hidden = float(np.mean(gains)) < 2 * noise / np.sqrt(len(gains))
         left = noise * WINDOW if hidden else to_come(np.maximum(gains, noise / 10))
         left = max(left, path.coarse, path.long_run)
+        if left >= NEVER and len(gains) < MOST_MEASURED:  # single documents still move
+            return _with(after, path), info
         path = replace(path, gain=left / self.observed.counts.n_docs)
         if path.gain < self.rule.tol or (hidden and self._promises_little(path)):
             noisy = int(hidden and not path.gain < self.rule.tol)
-            return _with(after, path.anew(stage=REFOLD, noise=noisy, rests=1)), info
+            path = path.anew(stage=PUSH, noise=noisy)
+            is_pushed = path.pushes < self._pushes(state)
+            return (_with(after, path), info) if is_pushed else self._ended(after, path, info)
         return _with(after, path.anew(stage=CLIMB)), info
 
     def refolded(self, state: State, path: Path) -> State:
         """With documents that end higher as new ones moved there, if that gains what matters; then
-        the climb goes on. At rest, what gains less is left to the end. At modes there is one end,
-        but sweeps that have pressed a share to nothing do not find it again."""
-        rests, refolds = path.rests, path.refolds + 1
-        is_pushed = path.pushes < self._pushes(state)
-        path = path.anew(stage=PUSH if is_pushed else DONE, refolds=refolds)
-        if path.refolds <= REFOLDS:
-            how = self._given(state, AT_REST if rests else ON_THE_WAY)
-            both, gain = self._all(tasks.refold, state, how)
-            if not rests or gain >= self._enough:
-                after, _ = self._all(tasks.take_better, both)
-                return _with(after, path.anew(stage=CLIMB, objective=LOWEST))
-        return _with(state, path)
+        the climb goes on. A climb that was calm is measured where less is gained: that is left to
+        the end. At modes there is one end, but sweeps that have pressed a share to nothing do not
+        find it again."""
+        is_calm = bool(path.rests)
+        path = replace(path, refolds=path.refolds + 1)
+        both, gain = self._all(
+            tasks.refold, state, self._given(state, AT_REST if is_calm else ON_THE_WAY)
+        )
+        if is_calm and gain < self._enough:
+            return _with(state, path.anew(stage=MEASURE))
+        after, _ = self._all(tasks.take_better, both)
+        return _with(after, path.another(objective=LOWEST))
 
     def _given(self, state: State, limits: tuple[int, float]) -> Allocation:
         """How documents are divided with the loadings given: as a predictor has it."""
@@ -322,8 +334,7 @@ class _Climb:
         ahead = info.objective - path.objective
         if ahead > max(self._noise(path.objective), self._enough):
             after, _ = self._all(tasks.let_go, after)
-            fresh: Any = {"trail": None, "climbed": 0.0, "sweeps": 0}  # another climb
-            return _with(after, path.anew(stage=CLIMB, objective=info.objective, **fresh)), info
+            return _with(after, path.another(objective=info.objective)), info
         # The copy goes on beside the state: c and n change places again.
         back, _ = self._all(tasks.rest, after)
         shared = replace(state.shared, sweep=after.sweep)
@@ -336,17 +347,24 @@ class _Climb:
         path = replace(path, pushes=path.pushes + 1)
         if path.pushes < self._pushes(state):
             return _with(waiting, path.anew()), info
-        ended, last = self.at_rest(waiting, path)
+        return self._ended(waiting, path, info)
+
+    def _ended(self, state: State, path: Path, info: Info) -> tuple[State, Info]:
+        """After a sweep with such a row, which shows the end if it is one."""
+        ended, last = self.at_rest(state, path)
         if path_of(ended).stage == DONE:
             info = replace(last, sweep=info.sweep, inner_updates=info.inner_updates, capped=())
         return ended, info
 
     def _moved_copy(self, state: State, path: Path) -> tuple[State, Path]:
-        """With a copy carried, of which first n is moved, then the documents."""
+        """With a copy carried, of which first n is moved, then the documents, in two ways."""
         if path.pushes == 0:
             copied, _ = self._all(tasks.copy, state)
             return copied, replace(path, n=_pushed(state))
-        copied, _ = self._all(tasks.copy_at_rest, state, self._given(state, AT_REST))
+        if path.pushes == 1:
+            copied, _ = self._all(tasks.copy_at_rest, state, self._given(state, AT_REST))
+        else:
+            copied, _ = self._all(tasks.copy_sparser, state)
         return copied, replace(path, n=state.n)
 
 

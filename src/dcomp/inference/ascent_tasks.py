@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcomp.inference import secants, squarem
+from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Allocation
 from dcomp.inference.rest import rested, settled
 from dcomp.inference.squarem import Points
@@ -17,6 +18,8 @@ from dcomp.inference.state import Local
 from dcomp.models import Observations
 from dcomp.models.arrays import FloatArray, read_only
 
+LESS = 0.2  # what a push leaves of the words of a document's weakest component
+LEAST_WORDS = 0.01  # of a component in a document
 SURELY = 1e-3  # nats that a document must gain to be moved: less is what it had left to settle
 
 
@@ -73,6 +76,32 @@ def copy_at_rest(
     """A copy is carried whose documents are where they would be as new ones."""
     c, _ = rested(part, how, n_threads)
     return replace(local, carried={"c": read_only(c)}), None
+
+
+def copy_sparser(
+    part: Observations, local: Local, shared: None, n_threads: int
+) -> tuple[Local, None]:
+    """A copy is carried whose documents have less of their weakest component: most come back in
+    the next sweeps, but one that was about to lose it does not."""
+    return replace(local, carried={"c": read_only(with_less_of_weakest(local.c))}), None
+
+
+def with_less_of_weakest(c: FloatingArray) -> FloatingArray:
+    """Documents with most words of their weakest component given to the others, in proportion.
+    One that has less than a hundredth of a word is there no more.
+
+    >>> with_less_of_weakest(np.array([[5.0, 3.0, 2.0, 0.0], [5.0, 0.0, 0.0, 0.0]]))
+    array([[6. , 3.6, 0.4, 0. ],
+           [5. , 0. , 0. , 0. ]])
+    """
+    present = c > LEAST_WORDS
+    weakest = np.where(present, c, np.inf).argmin(axis=1)
+    rows = np.flatnonzero(present.sum(axis=1) > 1)
+    at = (rows, weakest[rows])
+    less, total = c.copy(), c.sum(axis=1)
+    less[rows] *= ((total[rows] - LESS * c[at]) / (total[rows] - c[at]))[:, None]
+    less[at] = LESS * c[at]
+    return less
 
 
 def rest(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:

@@ -40,7 +40,7 @@ class Path(Carried):
     factor: float = 1.0  # of the last step
     objective: float = LOWEST  # of the last sweep that was kept
     swept: int = 0  # in this stage
-    rests: int = 0  # whether the gain was measured, and is small
+    rests: int = 0  # whether the gains of the climb promise little
     refolds: int = 0
     pushes: int = 0
     coarse: float = 0.0  # nats still to come by the gains of the climb
@@ -93,6 +93,11 @@ class Path(Carried):
         fresh |= {"phase": 0, "swept": 0, "rests": 0}
         return replace(self, **fresh | changes)
 
+    def another(self, objective: float) -> Path:
+        """A climb from elsewhere: what the sweeps before it gained says nothing of it."""
+        fresh: Any = {"trail": None, "climbed": 0.0, "sweeps": 0}
+        return self.anew(stage=CLIMB, objective=objective, **fresh)
+
     def swept_to(self, objective: float) -> Path:
         """After a sweep of the climb that was kept."""
         path = replace(self, objective=objective, swept=self.swept + 1)
@@ -100,6 +105,13 @@ class Path(Carried):
             return path
         marks = np.append([] if path.marks is None else path.marks, objective)
         return replace(path, marks=marks)
+
+    def measured(self, gain: float, objective: float, skipped: int) -> Path:
+        """After a plain sweep that is measured, but for the first so many."""
+        path = replace(self, objective=objective, swept=self.swept + 1)
+        if path.swept <= skipped:
+            return path
+        return replace(path, gains=np.append([] if path.gains is None else path.gains, gain))
 
     def climbed_by(self, gain: float) -> Path:
         """After a sweep of any stage that gained so much by climbing."""

@@ -290,6 +290,26 @@ def test_converged_is_true_of_more_components_than_there_are(algorithm, K):
     assert more < 0.1 * people.n_docs
 
 
+def test_documents_about_to_lose_a_component_have_lost_it():
+    """One document after the other would let go of its weakest component, hundreds of sweeps
+    apart; without a push that shows it, five times the sweeps gain 0.17 nats per document."""
+    people = datasets.genotypes(150, 200, unmixed=0.8, seed=2).counts
+    fit = dcomp.DCA(5, random_state=0, verbose=0).fit(people).fit_
+    assert fit.reason == "converged"
+    longer = dcomp.fit(people, fit.model, max_iter=5 * fit.n_sweeps, tol=0, resume=fit, warn=False)
+    more = max(longer.history["objective"]) - max(fit.history["objective"])
+    assert more < 0.08 * people.n_docs
+
+
+def test_a_rate_that_few_sweeps_do_not_show_is_measured_longer():
+    """Gains that rise for ten sweeps, because single documents still move, and fall over more."""
+    path = Path(stage=MEASURE)
+    for t in range(25):
+        path = path.measured(0.9**t * (1.0 if t < 10 else 2.0), objective=0.0, skipped=3)
+    assert len(path.gains) == 22
+    assert to_come(path.gains) < NEVER
+
+
 def test_a_climb_goes_on_where_it_was(votes):
     """Not from documents that were shown as new ones, and lie lower."""
     fit = dcomp.DCA(6, verbose=0).fit(votes).fit_
