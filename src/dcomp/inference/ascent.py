@@ -50,13 +50,9 @@ MOST_PAIRED = 2_000_000  # numbers of documents and loadings, of which there are
 LOOKED_AT = 15  # sweeps whose gain is compared with that of as many before
 SKIPPED = 3  # plain sweeps that are not measured, because they settle the last step
 MOST_MEASURED = 3 * WINDOW  # of those that are, where fewer do not show a rate below 1
-EARLY = (
-    50.0,
-    20.0,
-    8.0,
-    3.0,
-)  # times tol: what the last sweeps gained, when documents are refolded
-REFOLDS = 5  # at most: on text a refold always finds some documents to move
+BESIDE = 5  # sweeps that cost as much as a refold, whose gain is compared with its own
+FIRST = 0.1  # of all that was climbed: when the last sweeps gained less, documents are refolded
+REFOLDS = 12  # at most: on text one always finds some documents to move
 ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
 CHEAP = 1_000_000  # entries of a table times components, whose sweeps take milliseconds
 PUSH_SIZE = 0.2  # how far a copy is moved
@@ -85,7 +81,8 @@ class Ascent:
         it was at rest for."""
         if path_of(state).stage != DONE:
             return state
-        fresh: Any = {"refolds": 0, "pushes": 0, "noise": 0, "gain": UNKNOWN, "shares": UNKNOWN}
+        fresh: Any = dict.fromkeys(("moved", "gain", "shares"), UNKNOWN)
+        fresh |= dict.fromkeys(("refolds", "pushes", "noise"), 0)
         path = path_of(state).anew(stage=CLIMB, objective=LOWEST, apart=0.0, **fresh)
         return _with(as_climbed(state), path)
 
@@ -201,10 +198,16 @@ class _Climb:
             return CLIMB
         if self._to_come(path) < self._enough and self._promises_little(path):
             return MEASURE
-        may_refold = self._may_move and path.refolds < len(EARLY)
-        if may_refold and path.gained(LOOKED_AT) < EARLY[path.refolds] * self._enough:
-            return REFOLD
-        return CLIMB
+        return REFOLD if self._refold_pays(path) else CLIMB
+
+    def _refold_pays(self, path: Path) -> bool:
+        """Whether the sweeps that it costs gain less now than documents did when they were last
+        moved, and that mattered."""
+        if not self._may_move or path.refolds >= REFOLDS:
+            return False
+        if path.moved == UNKNOWN:
+            return path.gained(BESIDE) < FIRST * path.climbed
+        return path.gained(BESIDE) < path.moved and path.moved >= self._enough
 
     def _calmed(self, path: Path) -> Path:
         """To be measured, documents that may move first."""
@@ -296,10 +299,9 @@ class _Climb:
         the end. At modes there is one end, but sweeps that have pressed a share to nothing do not
         find it again."""
         is_calm = bool(path.rests)
-        path = replace(path, refolds=path.refolds + 1)
-        both, gain = self._all(
-            tasks.refold, state, self._given(state, AT_REST if is_calm else ON_THE_WAY)
-        )
+        how = self._given(state, AT_REST if is_calm else ON_THE_WAY)
+        both, gain = self._all(tasks.refold, state, how)
+        path = replace(path, refolds=path.refolds + 1, moved=gain)
         if is_calm and gain < self._enough:
             return _with(state, path.anew(stage=MEASURE))
         after, _ = self._all(tasks.take_better, both)
@@ -341,7 +343,7 @@ class _Climb:
         path = replace(path, n=after.n, swept=path.swept + 1)
         info = replace(info, objective=path.objective, capped=())
         waiting = replace(back, shared=shared)
-        if path.swept < (SUSPECT if has_twins(state.n) else PUSHED):
+        if path.swept < PUSHED or (path.swept < SUSPECT and has_twins(state.n)):
             return _with(waiting, path), info
         waiting, _ = self._all(tasks.let_go, waiting)
         path = replace(path, pushes=path.pushes + 1)

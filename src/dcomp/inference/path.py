@@ -42,6 +42,7 @@ class Path(Carried):
     swept: int = 0  # in this stage
     rests: int = 0  # whether the gains of the climb promise little
     refolds: int = 0
+    moved: float = UNKNOWN  # nats that documents gained at once when they were last refolded
     pushes: int = 0
     coarse: float = 0.0  # nats still to come by the gains of the climb
     gain: float = UNKNOWN  # nats per document still to come, as last measured

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from dcomp.errors import ConvergenceWarning, InvalidParameter
 from dcomp.errors import warn as warn_user
 from dcomp.executors import Executor, FiledExecutor, LocalExecutor
+from dcomp.executors.blas import one_blas_thread
 from dcomp.inference.ascent import Ascent, path_of
 from dcomp.inference.base import Algorithm, Info
 from dcomp.inference.state import State
@@ -62,44 +63,48 @@ def run(
     rule = stopping or Rule()
     ascent = Ascent(algorithm, rule) if algorithm.is_plain else None
     way: Any = ascent or algorithm
-    if resume is None:
-        state = begin(model, algorithm, observed, seed, executor)
-    else:
-        state = resume.state.cut(observed.parts)
-        state = ascent.taken_up(state) if ascent else state
-    history: list[Info] = [] if resume is None else list(resume.history)
-    reason = COMPLETE if algorithm.runs_its_course else LIMIT
-    may_stop, n_docs = not (algorithm.runs_its_course or algorithm.is_plain), observed.counts.n_docs
-    try:
-        while state.sweep < max_iter:
-            started = time.perf_counter()
-            next_state, info = way.step(observed, state, executor)
-            change = change_of(history[-1], info, n_docs) if history else None
-            info = replace(info, change=change, seconds=time.perf_counter() - started)
-            history.append(info)
-            state = next_state
-            answers = [callback(info) for callback in callbacks]  # all of them, always
-            if any(answers):
-                reason = CALLBACK
-                break
-            if way.is_done(state):
-                reason = ROUNDING if path_of(state).noise else CONVERGED
-                break
-            if may_stop and state.sweep >= algorithm.min_sweeps and rule.is_calm(history):
-                reason = CONVERGED
-                break
-            if after_sweep is not None and state.sweep < max_iter:
-                after_sweep(state, history)
-    except KeyboardInterrupt:
-        # It may fall between a sweep's entry in the history and its state: the state decides.
-        history = history[: state.sweep]
-        if not history:
-            raise
-        reason = INTERRUPTED
-    try:
-        ended = algorithm.finish(observed, state, executor)
-    except KeyboardInterrupt:  # whole sweeps are kept, and so their end is made again
-        reason, ended = INTERRUPTED, algorithm.finish(observed, state, executor)
+    with one_blas_thread():
+        if resume is None:
+            state = begin(model, algorithm, observed, seed, executor)
+        else:
+            state = resume.state.cut(observed.parts)
+            state = ascent.taken_up(state) if ascent else state
+        history: list[Info] = [] if resume is None else list(resume.history)
+        reason = COMPLETE if algorithm.runs_its_course else LIMIT
+        may_stop, n_docs = (
+            not (algorithm.runs_its_course or algorithm.is_plain),
+            observed.counts.n_docs,
+        )
+        try:
+            while state.sweep < max_iter:
+                started = time.perf_counter()
+                next_state, info = way.step(observed, state, executor)
+                change = change_of(history[-1], info, n_docs) if history else None
+                info = replace(info, change=change, seconds=time.perf_counter() - started)
+                history.append(info)
+                state = next_state
+                answers = [callback(info) for callback in callbacks]  # all of them, always
+                if any(answers):
+                    reason = CALLBACK
+                    break
+                if way.is_done(state):
+                    reason = ROUNDING if path_of(state).noise else CONVERGED
+                    break
+                if may_stop and state.sweep >= algorithm.min_sweeps and rule.is_calm(history):
+                    reason = CONVERGED
+                    break
+                if after_sweep is not None and state.sweep < max_iter:
+                    after_sweep(state, history)
+        except KeyboardInterrupt:
+            # It may fall between a sweep's entry in the history and its state: the state decides.
+            history = history[: state.sweep]
+            if not history:
+                raise
+            reason = INTERRUPTED
+        try:
+            ended = algorithm.finish(observed, state, executor)
+        except KeyboardInterrupt:  # whole sweeps are kept, and so their end is made again
+            reason, ended = INTERRUPTED, algorithm.finish(observed, state, executor)
     if warn and reason == LIMIT and rule.tol > 0:
         warn_of_limit(algorithm, max_iter, rule, history)
     return Run(ended, tuple(history), reason)
