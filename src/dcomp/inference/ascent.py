@@ -305,7 +305,10 @@ class _Climb:
         if is_calm and gain < self._enough:
             return _with(state, path.anew(stage=MEASURE))
         after, _ = self._all(tasks.take_better, both)
-        return _with(after, path.another(objective=LOWEST))
+        is_another = gain >= self._enough and not is_dense(self.observed.counts)
+        return _with(
+            after, (path.another if is_another else path.anew)(stage=CLIMB, objective=LOWEST)
+        )
 
     def _given(self, state: State, limits: tuple[int, float]) -> Allocation:
         """How documents are divided with the loadings given: as a predictor has it."""
@@ -336,7 +339,7 @@ class _Climb:
         ahead = info.objective - path.objective
         if ahead > max(self._noise(path.objective), self._enough):
             after, _ = self._all(tasks.let_go, after)
-            return _with(after, path.another(objective=info.objective)), info
+            return _with(after, path.another(stage=CLIMB, objective=info.objective)), info
         # The copy goes on beside the state: c and n change places again.
         back, _ = self._all(tasks.rest, after)
         shared = replace(state.shared, sweep=after.sweep)

@@ -94,10 +94,11 @@ class Path(Carried):
         fresh |= {"phase": 0, "swept": 0, "rests": 0}
         return replace(self, **fresh | changes)
 
-    def another(self, objective: float) -> Path:
-        """A climb from elsewhere: what the sweeps before it gained says nothing of it."""
+    def another(self, **changes: Any) -> Path:
+        """As anew, but of a climb from elsewhere: what the sweeps before it gained says nothing of
+        it."""
         fresh: Any = {"trail": None, "climbed": 0.0, "sweeps": 0}
-        return self.anew(stage=CLIMB, objective=objective, **fresh)
+        return self.anew(**fresh | changes)
 
     def swept_to(self, objective: float) -> Path:
         """After a sweep of the climb that was kept."""
