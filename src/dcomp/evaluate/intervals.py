@@ -18,7 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp import validation
-from dcomp.errors import InvalidParameter, MissingDependency, UnsupportedCombination
+from dcomp.errors import (
+    DataWarning,
+    InvalidParameter,
+    MissingDependency,
+    UnsupportedCombination,
+    warn,
+)
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.mcmc import SHORTEST, rhat_of_all
 from dcomp.evaluate.modes import pooled_chains
@@ -33,12 +39,15 @@ from dcomp.inference.sampler_start import MeanFieldStart
 from dcomp.inference.state import Local
 from dcomp.models import Model, Observations
 from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.loadings import DirichletLoadings
 from dcomp.printable import columns, padded, shortened
 from dcomp.result import Fit
 from dcomp.result.fitting import chain_seeds
 from dcomp.result.of_estimator import as_fit
 
 LIGHT = 50  # words per cell of the table, from which single tokens are too many to draw
+GAMMA_STEPS, GAMMA_MOVES = 200, 1e-3  # of learning γ at once, at most and until it moves less
+FAR = 3.0  # times the γ of kept draws: what they look like, from which on that is said
 SHOWN = 12  # rows of a table on the screen
 NOT_QUOTABLE = "?"  # behind an interval that chains do not agree on
 LEGEND = f"{NOT_QUOTABLE}: chains do not agree (R-hat above {SETTLED}); do not quote it"
@@ -171,8 +180,12 @@ def intervals(
     sampling with each kept Θ. A fit without draws is gone on with: `n_chains` chains of collapsed
     Gibbs (direct Gibbs where counts are large) begin at the fit, forget it for `burn_in` sweeps
     and keep every `thin`-th of the next. They need the table that was fitted: X itself, or
-    `train`. Chains that all begin at the fit say how sure this answer is, not whether there is
-    another: for that fit by a sampler with several chains (`n_chains=4, n_draws=250`).
+    `train`. They learn γ along where it is one number for all loadings, whatever the fit was told:
+    under a prior that does not suit the table intervals are too narrow. Draws that a fit has kept
+    are of the priors that it had; of a γ far below what they look like there is a warning
+    (give `gamma="auto"` to the sampler). Chains that all begin at the fit say how sure this answer
+    is, not whether there is another: for that fit by a sampler with several chains (`n_chains=4,
+    n_draws=250`).
 
     groups: a label per document; `Intervals.groups` then has the mean over each. shares: scores of
     a document over their sum (those of DM are shares as they are). level: of equal tails.
@@ -195,6 +208,7 @@ def intervals(
     labels = None if groups is None else _labels(groups, observed.counts.n_docs)
     workers = LocalExecutor.from_jobs(n_jobs)
     if fit.kept is not None:
+        _warn_of_gamma(fit)
         draws = [fit.kept.of_chain(c) for c in pooled_chains(fit)]
     else:
         how = Chains(n_chains, n_draws, burn_in, thin, seed)
@@ -245,6 +259,7 @@ class Chains:
         heavy = counts.n_tokens > LIGHT * max(counts.nnz, 1)
         sampler: Any = (Gibbs if heavy else CollapsedGibbs)(burn_in=self.burn_in, keep=keep)
         begin = _at_fit(fit, observed, workers)
+        begin = replace(begin, model=learning_gamma(fit))
         return [
             self._one(sampler, begin, observed, chain_seed, workers)
             for chain_seed in chain_seeds(self.seed, self.n_chains)
@@ -291,6 +306,44 @@ def _at_fit(fit: Fit, observed: Observations, workers: LocalExecutor) -> MeanFie
     ends = (*observed.counts.firsts[1:], observed.counts.n_docs)
     pieces = zip(observed.counts.firsts, ends, strict=True)
     return MeanFieldStart(fit.model, [Local(read_only(c[a:b])) for a, b in pieces], weights)
+
+
+def learning_gamma(fit: Fit) -> Model:
+    """The model of a fit with a γ that chains learn, begun at what suits its loadings; as it is
+    where the loadings have no prior in common."""
+    loadings: Any = fit.model.loadings
+    if loadings.gamma.ndim or loadings.fixed is not None:
+        return fit.model
+    n = np.rint(fit.state.n).astype(np.int64)
+    return fit.model.with_loadings(suited(loadings, n, fit.features.blocks))
+
+
+def _warn_of_gamma(fit: Fit) -> None:
+    """Draws are of the prior that they were told. One under which few features have any share,
+    where many have, makes each of them surer than it is."""
+    loadings: Any = fit.model.loadings
+    if loadings.learned or learning_gamma(fit) is fit.model:
+        return
+    told, found = float(loadings.gamma), float(learning_gamma(fit).loadings.gamma)
+    if found > FAR * told:
+        warn(
+            f"these draws are of gamma = {told:g}, and their loadings look like {found:.2g}: "
+            "intervals may be too narrow. Fit with gamma='auto', which samplers learn",
+            DataWarning,
+        )
+
+
+def suited(
+    loadings: DirichletLoadings, n: npt.NDArray[np.int64], blocks: npt.NDArray[np.int32]
+) -> DirichletLoadings:
+    """The prior with a γ that is learned, at its maximum for these counts n (J, K) or near it."""
+    found = replace(loadings, learned=True)
+    for _ in range(GAMMA_STEPS):
+        before = float(found.gamma)
+        found, capped = found.learn(n, blocks)
+        if capped or abs(float(found.gamma) - before) < GAMMA_MOVES * before:
+            break
+    return found
 
 
 def aligned_chains(fit: Fit, draws: Sequence[Sequence[Draw]]) -> list[Alignment]:

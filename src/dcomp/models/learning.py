@@ -73,14 +73,28 @@ def polya_gamma(
     totals = column_totals(n, blocks)
     if not n.any() or sizes.max() == 1:  # no words, or nothing for γ to spread over
         return gamma, False
-    counts = np.bincount(n.ravel())[1:]
-    values = np.flatnonzero(counts) + 1
-    counts = counts[values - 1]
+    values, counts = tally(n)
     for _ in range(n_steps):
         above = float(counts @ (digamma(gamma + values) - digamma(gamma)))
         below = float((sizes * (digamma(sizes * gamma + totals) - digamma(sizes * gamma))).sum())
         gamma = float(np.clip(gamma * above / max(below, 1e-300), GAMMA_FLOOR, GAMMA_CAP))
     return gamma, gamma in (GAMMA_FLOOR, GAMMA_CAP)
+
+
+def tally(n: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Which whole numbers above 0 there are, and how often each. Counted where they are small;
+    sorted where a count of all up to the largest would be larger than they are.
+
+    >>> tally(np.array([3, 0, 3, 1]))
+    (array([1, 3]), array([1, 2]))
+    >>> tally(np.array([2**40, 2**40]))[1]
+    array([2])
+    """
+    if n.max() > 4 * n.size:
+        return np.unique(n[n > 0], return_counts=True)
+    counts = np.bincount(n.ravel())[1:]
+    values = np.flatnonzero(counts) + 1
+    return values, counts[values - 1]
 
 
 def polya_alpha(

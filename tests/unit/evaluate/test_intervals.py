@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import dcomp
 from dcomp import evaluate
 from dcomp.data import FeatureSpace
 from dcomp.evaluate.align import Alignment, similarity
+from dcomp.evaluate.intervals import learning_gamma
 from dcomp.inference import MeanField
 from dcomp.models import MODELS
 
@@ -16,12 +19,13 @@ PRIORS = {"DM": {"alpha": 0.6}, "GP": {"alpha": 0.6, "beta": 0.03}}
 SIZE = {"DM": 60, "GP": 1.0}
 
 
-def simulated(key, seed, n_docs=40):
+def simulated(key, seed, n_docs=40, fitted_with=0.3):
     """Counts of three components, the truth in the order of a mean-field fit, and the fit."""
     rng = np.random.default_rng(seed)
     model = MODELS[key].build(3, gamma=0.3, **PRIORS[key])
     size = np.full((n_docs, 1), SIZE[key])
     counts, scores, Theta = model.simulate(FeatureSpace.build(25), size, rng)
+    model = MODELS[key].build(3, gamma=fitted_with, **PRIORS[key])
     fit = dcomp.fit(counts, model, MeanField(), max_iter=300, tol=1e-6, seed=seed, warn=False)
     like = similarity(fit.Theta.astype(float), Theta, counts.features.blocks)
     return counts, scores[:, Alignment.from_similarity(like).permutation], fit
@@ -43,6 +47,39 @@ def test_ninety_per_cent_is_ninety_per_cent(key):
         fixed.append(covered(truth, *np.quantile(drawn, [0.05, 0.95], axis=0)))
     assert 0.87 <= np.mean(whole) <= 0.93
     assert np.mean(fixed) < np.mean(whole) - 0.005
+
+
+def test_a_prior_of_loadings_that_does_not_suit_is_learned_along():
+    """γ = 0.01 where 0.3 made the table: held at that, intervals hold half of the shares."""
+    held = []
+    for seed in range(4):
+        counts, truth, fit = simulated("DM", seed, fitted_with=0.01)
+        found = evaluate.intervals(fit, counts, n_draws=60, seed=seed)
+        held.append(covered(truth, found.low, found.high))
+    assert np.mean(held) >= 0.82
+
+
+def test_kept_draws_of_another_gamma_than_they_look_like():
+    """Said where intervals are too narrow for it, and only there."""
+    counts, _, _ = simulated("DM", 0)
+    how = {"algorithm": "collapsed-gibbs", "max_iter": 80, "n_draws": 30, "verbose": 0}
+    told = dcomp.LDA(3, gamma=0.005, **how).fit(counts)
+    with pytest.warns(dcomp.DataWarning, match=r"gamma = 0.005, and their loadings look like 0\."):
+        evaluate.intervals(told, counts)
+    for gamma in (0.3, "auto"):
+        fit = dcomp.LDA(3, gamma=gamma, **how).fit(counts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", dcomp.DataWarning)
+            evaluate.intervals(fit, counts)
+
+
+def test_a_prior_for_every_feature_is_kept():
+    gamma = np.full(25, 0.3)
+    gamma[0] = 2.0
+    counts, _, _ = simulated("DM", 0)
+    fit = dcomp.LDA(3, gamma=gamma, verbose=0).fit(counts).fit_
+    assert learning_gamma(fit) is fit.model
+    assert learning_gamma(dcomp.LDA(3, verbose=0).fit(counts).fit_).loadings.learned
 
 
 @pytest.fixture(scope="module")
