@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dcomp
+
+
+def pytest_configure() -> None:
+    """Ctrl-C is heard, by these processes and by those that tests start: what runs in the background
+    of a script is told to ignore it, and tests press it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)  # plain `pytest` needs no xdist
