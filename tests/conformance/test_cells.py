@@ -15,7 +15,10 @@ from dcomp import evaluate
 from dcomp.inference import ALGORITHMS
 from dcomp.result.chains import chain_value
 
-pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
+pytestmark = [
+    pytest.mark.parametrize(("key", "algorithm"), CELLS),
+    pytest.mark.usefixtures("short_starts_of_laplace"),
+]
 
 
 @pytest.fixture(scope="module")
