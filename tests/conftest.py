@@ -14,8 +14,8 @@ from dcomp.inference import laplace
 
 
 def pytest_configure() -> None:
-    """Ctrl-C is heard, by these processes and by those that tests start: what runs in the background
-    of a script is told to ignore it, and tests press it."""
+    """Ctrl-C is heard, by these processes and by those that tests start: what runs in the
+    background of a script is told to ignore it, and tests press it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -79,7 +79,7 @@ def test_completion(complete):
 
 
 def test_the_script_of_completion(run, monkeypatch):
-    """For the shell in which it is typed; tests may run in none, as after the end of their parent."""
+    """For the shell in which it is typed; tests may run in none, their parent having ended."""
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
     script = run("--show-completion")
     assert script.code == 0
