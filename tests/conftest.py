@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dcomp
+from dcomp.inference import laplace
+
+
+def pytest_configure() -> None:
+    """Ctrl-C is heard, by these processes and by those that tests start: what runs in the
+    background of a script is told to ignore it, and tests press it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)  # plain `pytest` needs no xdist
@@ -39,3 +48,12 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("real data not found at ../shared/data or DCOMP_DATA")
     return folder
+
+
+@pytest.fixture
+def short_starts_of_laplace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fits of a few sweeps begin with chains of hundreds; that they run, and how they are cut
+    and shared out, shows in chains of thirty."""
+    monkeypatch.setitem(laplace.STARTS, "collapsed-gibbs", 30)
+    monkeypatch.setattr(laplace, "BURN_IN", 20)
+    monkeypatch.setattr(laplace, "ANNEAL", 16)

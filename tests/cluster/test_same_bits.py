@@ -14,6 +14,7 @@ from dcomp.inference.run import run
 from dcomp.models import DirichletMultinomial, Observations
 from dcomp.recipe import Recipe
 
+pytestmark = pytest.mark.usefixtures("short_starts_of_laplace")
 HERE = LocalExecutor(1)
 CELLS = [
     ("DM", "mean-field"),

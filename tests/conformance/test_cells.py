@@ -15,7 +15,10 @@ from dcomp import evaluate
 from dcomp.inference import ALGORITHMS
 from dcomp.result.chains import chain_value
 
-pytestmark = pytest.mark.parametrize(("key", "algorithm"), CELLS)
+pytestmark = [
+    pytest.mark.parametrize(("key", "algorithm"), CELLS),
+    pytest.mark.usefixtures("short_starts_of_laplace"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,9 @@ def test_any_number_of_threads(key, algorithm, large):
     )
     assert same(one, two)
     assert same(one, seven)
-    assert np.array_equal(one.transform(large, n_jobs=1), one.transform(large, n_jobs=7))
+    # Where new documents are sampled there are no slabs, and hundreds of sweeps of each.
+    new = large.rows(slice(0, 500)) if ALGORITHMS[algorithm].samples else large
+    assert np.array_equal(one.transform(new, n_jobs=1), one.transform(new, n_jobs=7))
 
 
 def test_resume_is_one_long_run(key, algorithm, planted, tmp_path):

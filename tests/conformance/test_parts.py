@@ -17,6 +17,7 @@ from dcomp.inference import ALGORITHMS, CollapsedGibbs
 from dcomp.models import DirichletMultinomial, Observations, Tree, TreeMultinomial, scratch
 from dcomp.recipe import Recipe
 
+pytestmark = pytest.mark.usefixtures("short_starts_of_laplace")
 every_cell = pytest.mark.parametrize(("key", "algorithm"), CELLS)
 left_to_right = partial(evaluate.left_to_right, particles=2)
 ONE, SEVEN = LocalExecutor(1), LocalExecutor(7)

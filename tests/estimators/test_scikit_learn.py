@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array
 
 import dcomp
 
+pytestmark = pytest.mark.usefixtures("short_tries")
 FRACTIONS = "the check feeds fractional numbers, which are not counts"
 
 

@@ -8,7 +8,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import dcomp
 from dcomp.use import ComponentClassifier, ComponentFeatures
 
-SHORT = dcomp.LDA(2, max_iter=10, verbose=0)
+pytestmark = pytest.mark.usefixtures("short_tries")
+SHORT = dcomp.LDA(2, max_iter=5, verbose=0)
 
 
 # Where −1 may be a class: by default it is an unknown label, and one check takes it for a class.

@@ -79,7 +79,7 @@ def test_without_annealing_chains_end_in_other_trees(hierarchy, found):
 def test_mean_field_finds_most_of_it(hierarchy):
     """It cannot anneal, and its chains are cheap: of many, the best has most nodes in place."""
     counts, Theta, _ = hierarchy
-    model = dcomp.TreeDCA(3, 3, algorithm="mean-field", n_chains=40, gamma=0.1, verbose=0, **PRIORS)
+    model = dcomp.TreeDCA(3, 3, algorithm="mean-field", n_chains=20, gamma=0.1, verbose=0, **PRIORS)
     _, placed = agreement(model.fit(counts).fit_, Theta)
     assert placed >= 2 / 3
 

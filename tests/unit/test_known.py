@@ -308,7 +308,7 @@ def test_lists_in_an_attribute_are_labels_again(tmp_path):
             text = "wheat maize barley soy rape oil"
             out.write(json.dumps({"text": text, "topics": topics[i % 5]}) + "\n")
     fit = str(tmp_path / "news.dcomp")
-    how = ["-k", "2", "--label-field", "topics", "--allowed", "topics", "-q"]
+    how = ["-k", "2", "--alpha", "0.1", "--label-field", "topics", "--allowed", "topics", "-q"]
     assert main(["fit", str(file), *how, "-o", fit]) == 0
     found = dcomp.load(fit)
     assert found.component_names == ("grain", "oilseed")

@@ -103,12 +103,17 @@ def test_what_a_task_leaves(tmp_path):
     assert owner_of(joined.c) is where.scratch
 
 
+@pytest.fixture(scope="module")
+def documents() -> dcomp.Counts:
+    """Reading them takes longer than a fit."""
+    return dcomp.data.docstrings()[0].rows(slice(0, 600)).without_order()
+
+
 @pytest.fixture
-def corpus(tmp_path, monkeypatch) -> tuple[dcomp.Counts, dcomp.Counts]:
+def corpus(documents, tmp_path, monkeypatch) -> tuple[dcomp.Counts, dcomp.Counts]:
     """In memory and in a file, in five parts; every array is large enough for a file."""
     monkeypatch.setattr(scratch, "SMALL", 1)
-    counts, _ = dcomp.data.docstrings()
-    cut = counts.rows(slice(0, 600)).without_order().in_parts(5)
+    cut = documents.in_parts(5)
     dcomp.write(cut, tmp_path / "x.dcounts")
     return cut, dcomp.open(tmp_path / "x.dcounts")
 

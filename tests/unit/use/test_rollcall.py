@@ -132,7 +132,7 @@ def test_what_are_no_votes_is_told_so(tmp_path):
 @pytest.mark.realdata
 def test_the_senate(data_folder):
     path = data_folder / "senate2003" / "S108_votes.csv.xz"
-    result = rollcall(path, 3, max_iter=200, n_draws=40)
+    result = rollcall(path, 3, max_iter=200, n_draws=40, n_chains=2)
     assert result.classification.rate > 0.92
     assert result.classification.apre > 0.75
     nominate = np.asarray(result.counts.attributes["nominate_dim1"], float)
