@@ -67,6 +67,8 @@ class Evidence:
 
     def __str__(self) -> str:
         what = "chains" if self.method == "annealed" else "draws"
+        # Of one chain's draws there is no spread to tell it from.
+        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:,.2f}"
         text = (
             (
                 f"log evidence {self.log_evidence:,.2f}, between {self.lower:,.2f} and "
@@ -75,7 +77,7 @@ class Evidence:
             )
             if self.upper is not None
             else (
-                f"log evidence {self.log_evidence:.2f} ± {self.standard_error:.2f} ({self.method}, "
+                f"log evidence {self.log_evidence:,.2f}{error} ({self.method}, "
                 f"effective number of {what} {self.effective_sample_size:.1f})"
             )
         )
