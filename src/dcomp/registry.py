@@ -6,6 +6,7 @@ README, command line, error messages and tests all read it here, so it cannot dr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dcomp import _core
+from dcomp.data import Counts
 from dcomp.errors import UnsupportedCombination
 from dcomp.inference import ALGORITHMS, Algorithm
 from dcomp.models import MODELS, Model
@@ -32,6 +34,10 @@ _MODES = {
 # by steps, too.
 _LEFT_OUT = {("TM", "stochastic-mean-field")}
 _DEFAULT_ORDER = ("mean-field", "collapsed-gibbs", "laplace")
+# Words of a count that is not 0, on average, from which on it is quicker to divide whole counts
+# than to move single words. By measurement a sweep of either takes the same time where a count has
+# half as many words as there are components: 10 is right for 20 (docs/decisions/0068).
+WORDS_PER_COUNT = 10
 
 
 def supported() -> dict[str, tuple[str, ...]]:
@@ -167,15 +173,48 @@ def model_key(name: str) -> str:
     return named_model(name).key
 
 
-def algorithm_name(model: str, algorithm: str = "auto") -> str:
+def usual_algorithms(model: str) -> tuple[str, ...]:
+    """What "auto" may stand for, for a model key: one name, or the two samplers that
+    `sampler_for` chooses from, that of single tokens first.
+
+    >>> usual_algorithms("DM"), usual_algorithms("CGP")
+    (('mean-field',), ('collapsed-gibbs', 'gibbs'))
+    """
+    names = supported()[model]
+    usual = next(name for name in _DEFAULT_ORDER if name in names)
+    if usual == "collapsed-gibbs" and "gibbs" in names:
+        return usual, "gibbs"
+    return (usual,)
+
+
+def sampler_for(counts: Counts) -> str:
+    """Which sampler gets a table settled in less time: "gibbs", which divides a count in one draw,
+    where counts that are not 0 hold 10 words or more on average; else "collapsed-gibbs", which
+    moves one word at a time.
+
+    >>> sampler_for(Counts.from_matrix([[3, 0], [1, 2]]))
+    'collapsed-gibbs'
+    >>> sampler_for(Counts.from_matrix([[30, 0], [1, 20]]))
+    'gibbs'
+    """
+    is_large = 0 < WORDS_PER_COUNT * counts.nnz <= counts.n_tokens
+    return "gibbs" if is_large else "collapsed-gibbs"
+
+
+def algorithm_name(model: str, algorithm: str = "auto", counts: Counts | None = None) -> str:
     """The algorithm for a model key, "auto" being its default; an error lists what exists.
+
+    Where the default depends on the table, it is that of small counts unless `counts` are given.
 
     >>> algorithm_name("DM")
     'mean-field'
+    >>> algorithm_name("CGP", counts=Counts.from_matrix([[30, 0], [1, 20]]))
+    'gibbs'
     """
-    names = supported()[model]
     if algorithm == "auto":
-        return next(name for name in _DEFAULT_ORDER if name in names)
+        usual = usual_algorithms(model)
+        return usual[0] if counts is None or len(usual) == 1 else sampler_for(counts)
+    names = supported()[model]
     if algorithm not in names:
         near = [] if algorithm in ALGORITHMS else get_close_matches(algorithm, names, n=1)
         hint = f", the nearest name is {near[0]!r}" if near else ""
@@ -183,6 +222,21 @@ def algorithm_name(model: str, algorithm: str = "auto") -> str:
             f"model {model} has no algorithm {algorithm!r}{hint}; {_what_exists()}"
         )
     return algorithm
+
+
+def why_this_sampler(counts: Counts) -> str:
+    """What `sampler_for` says, in a line.
+
+    >>> print(why_this_sampler(Counts.from_matrix([[30, 0], [1, 20]])))
+    algorithm: gibbs, because counts that are not 0 hold 17.0 words on average (10 or more)
+    """
+    chosen = sampler_for(counts)
+    words = math.floor(10 * counts.n_tokens / max(counts.nnz, 1)) / 10  # 9.99 is not 10
+    limit = f"{WORDS_PER_COUNT} or more" if chosen == "gibbs" else f"below {WORDS_PER_COUNT}"
+    return (
+        f"algorithm: {chosen}, because counts that are not 0 hold {words:,.1f} words on average "
+        f"({limit})"
+    )
 
 
 def check(model: Model, algorithm: Algorithm) -> None:

@@ -198,14 +198,19 @@ def test_chains_of_a_selection_run_anywhere_and_are_kept(counts, processes, tmp_
     apart = evaluate.select_components(
         counts, [1, 3], **how, executor=processes, on_progress=lambda *done: seen.append(done)
     )
-    assert seen == [(n + 1, 6) for n in range(6)]  # of two K two chains each, which then meet
+    # Of two K two chains each, which then meet, and two steps of the evidence of each.
+    assert seen == [(n + 1, 10) for n in range(10)]
     grid = evaluate.select_chains.grid_name([1, 3])
     names = {f"K{K}-{n}" for K in (1, 3) for n in ("chain0", "chain1", f"evidence-200x4-{grid}")}
     names |= {f"ladder{grid}-chain{chain}" for chain in (0, 1)}
     assert {path.stem for path in tmp_path.iterdir()} == names
     for name in ("_fit_and_score", "_climb"):  # all are found
         monkeypatch.setattr(evaluate.select_chains, name, None)
-    kept = evaluate.select_components(counts, [1, 3], **how, n_jobs=2)
+    steps: list[tuple[int, int]] = []
+    kept = evaluate.select_components(
+        counts, [1, 3], **how, n_jobs=2, on_progress=lambda *done: steps.append(done)
+    )
+    assert steps == seen
     monkeypatch.undo()
     cut = counts.in_parts(3)
     here = evaluate.select_components(cut, [1, 3], **how | {"keep": None}, n_jobs=2)

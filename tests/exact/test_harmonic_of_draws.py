@@ -29,6 +29,15 @@ def test_it_equals_enumeration_on_mild_data(model, algorithm):
     assert fenced.lower <= exact <= fenced.upper
 
 
+def test_one_chain_has_no_error_to_print():
+    how = {"algorithm": "gibbs", "max_iter": 20, "n_draws": 5, "verbose": 0}
+    fits = [dcomp.LDA(2, n_chains=n, **how).fit(W) for n in (1, 3)]
+    one, three = (str(harmonic_mean(fit, W)) for fit in fits)
+    assert "nan" not in one
+    assert "±" not in one
+    assert "± " in three
+
+
 def test_what_it_needs():
     plain = dcomp.LDA(2, verbose=0).fit(W)
     with pytest.raises(dcomp.DcompError, match="no draws were kept"):

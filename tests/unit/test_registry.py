@@ -88,3 +88,54 @@ def test_names_elsewhere():
     assert lda.log_evidence == plain.log_evidence
     leaves = {"tree": [-1, 0, 0], "max_iter": 10, "n_chains": 1, "verbose": 0}
     assert dcomp.StructuredDCA(leaves="gap", **leaves).fit(X).fit_.model.leaf_model.key == "GP"
+
+
+# Of the same shape and with the same entries that are not 0; of the second they hold 10 words.
+SMALL = dcomp.Counts.from_matrix(np.where(X > 0, 9, 0))
+LARGE = dcomp.Counts.from_matrix(np.where(X > 0, 10, 0))
+
+
+@pytest.mark.parametrize(("counts", "name"), [(SMALL, "collapsed-gibbs"), (LARGE, "gibbs")])
+def test_the_table_chooses_between_two_samplers(counts, name):
+    """Everywhere the same: a fit, an estimator, a recipe, a selection."""
+    short = {"max_iter": 4, "burn_in": 2}
+    assert registry.sampler_for(counts) == name
+    assert registry.algorithm_name("CGP", counts=counts) == name
+    assert dcomp.fit(counts, MODELS["CGP"].build(2), max_iter=2).algorithm.name == name
+    assert dcomp.DCA(2, model="CGP", verbose=0, **short).fit(counts).fit_.algorithm.name == name
+    found = select_components(counts, [1, 2], model="CGP", n_chains=2, n_starts=1, max_iter=4)
+    assert found.algorithm == name
+    assert f"Algorithm: {name}, because counts that are not 0 hold" in found.summary
+
+
+def test_what_the_table_does_not_choose():
+    assert registry.algorithm_name("CGP", "collapsed-gibbs", LARGE) == "collapsed-gibbs"
+    for key in MODELS:
+        names = registry.usual_algorithms(key)
+        assert set(names) <= set(registry.supported()[key])
+        if len(names) == 1:
+            assert registry.algorithm_name(key, counts=LARGE) == names[0]
+    found = select_components(LARGE, [1, 2], n_chains=2, n_starts=1, with_evidence=False)
+    assert found.algorithm == "mean-field"
+    assert "Algorithm" not in found.summary
+
+
+def test_a_table_without_words_has_a_sampler():
+    empty = dcomp.Counts.from_matrix(np.zeros((2, 3), int))
+    assert registry.sampler_for(empty) == "collapsed-gibbs"
+    assert "hold 0.0 words" in registry.why_this_sampler(empty)
+
+
+def test_just_below_the_limit_is_not_rounded_to_it():
+    counts = dcomp.Counts.from_matrix(np.array([[10] * 99 + [9]]))
+    said = registry.why_this_sampler(counts)
+    assert said.startswith("algorithm: collapsed-gibbs, because ")
+    assert said.endswith("hold 9.9 words on average (below 10)")
+
+
+def test_samplers_that_a_table_chooses_from_take_the_same_options():
+    """What is checked before the counts are known holds for either."""
+    for key in MODELS:
+        kinds = [registry.ALGORITHMS[name] for name in registry.usual_algorithms(key)]
+        assert len({kind.options for kind in kinds}) == 1
+        assert len({(kind.usual_sweeps, kind.estimates) for kind in kinds}) == 1

@@ -147,6 +147,9 @@ def run_recipe(
         model, algorithm = earlier.model, earlier.algorithm
         settings = recipe.settings(algorithm)
     max_iter = settings.max_iter
+    why = None if earlier is not None else recipe.told_by_the_table(counts)
+    if why is not None and show:
+        say(why)
     plan = plan_draws(counts, model, algorithm, max_iter, settings.n_chains, settings.draw_budget)
     if plan is not None and show:
         say(str(plan))

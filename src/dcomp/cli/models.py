@@ -30,6 +30,7 @@ def models(as_json: Json = False) -> None:
                 "also_called": list(registry.ALIASES.get(key, ())),
                 "algorithms": list(names),
                 "default": registry.algorithm_name(key),
+                "default_of_large_counts": registry.usual_algorithms(key)[-1],
                 "exposure": bool(MODELS[key].has_exposure),  # of ST, what its leaves may have
             }
             for key, names in cells.items()
@@ -65,14 +66,21 @@ def _lines() -> list[str]:
     lines += ["", *(f"{', '.join(names)}: {meaning}" for meaning, names in meanings.items())]
     width = max(map(len, ALGORITHMS))
     lines += ["", f"{'algorithm':<{width}}" + "".join(f"{key:>6}" for key in cells)]
-    usual = {key: registry.algorithm_name(key) for key in cells}
+    usual = {key: registry.usual_algorithms(key) for key in cells}
     for name in ALGORITHMS:
         marks = [
-            "auto" if name == usual[key] else "yes" if name in names else "-"
+            "auto" if name in usual[key] else "yes" if name in names else "-"
             for key, names in cells.items()
         ]
         lines.append(f"{name:<{width}}" + "".join(f"{mark:>6}" for mark in marks))
-    return [*lines, "", "auto: what fits the model unless --algorithm says otherwise"]
+    lines += ["", "auto: what fits the model unless --algorithm says otherwise"]
+    for key in (key for key, names in usual.items() if len(names) > 1):
+        small, large = usual[key]
+        lines += [
+            f"of {key}: {large} where counts that are not 0 hold {registry.WORDS_PER_COUNT} words",
+            f"or more on average, else {small}",
+        ]
+    return lines
 
 
 def _folded(names: Sequence[str], width: int) -> list[str]:

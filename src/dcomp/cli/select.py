@@ -47,7 +47,12 @@ def select(
     ] = 5,
     starts: Annotated[int, typer.Option(min=1, help="Runs of each chain; the best is kept.")] = 2,
     evidence: Annotated[
-        str, typer.Option(metavar="WORD", help="auto (where the corpus is small), yes or no.")
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="auto (unless words times K are above 20 million), yes, or no: with millions of "
+            "words it takes minutes for each K.",
+        ),
     ] = "auto",
     prune: Annotated[
         int | None,
@@ -152,7 +157,7 @@ def _evidence(word: str) -> bool | str:
 
 @contextmanager
 def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar over chains on a terminal."""
+    """A bar over chains and evidence on a terminal."""
     import sys
 
     if silent or not sys.stderr.isatty():
@@ -161,7 +166,7 @@ def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("chains"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("steps"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("chains", total=total)
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -189,6 +194,7 @@ def _show(selection: Selection, as_json: bool) -> None:
         print_json(
             {
                 "recommended": selection.recommended,
+                "algorithm": selection.algorithm,
                 "indistinct": list(selection.indistinct),
                 "decided_by": selection.decided_by,
                 "is_clear": selection.is_clear,

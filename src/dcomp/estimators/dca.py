@@ -49,7 +49,9 @@ class DCA(
         long name, one that a field knows ("lda", "gap", "ctm"; "plsa" and "nmf" bring their
         algorithm and no priors, as `PLSA` and `NMF` do), or a Model object.
     algorithm : "auto", "mean-field", "stochastic-mean-field", "map", "ml", "gibbs",
-        "collapsed-gibbs", "laplace", or an Algorithm object.
+        "collapsed-gibbs", "laplace", or an Algorithm object. "auto" is mean field where the model
+        has it, of LN laplace, and of CGP what suits the table: "gibbs" where counts that are not 0
+        hold 10 words or more on average, else "collapsed-gibbs".
     alpha : all but LN and TM: "auto" (learned, one per component; 1.1 for map), "shared" (learned,
         one number for all; not by map or ml), "total-one" (1/K each), a number, or K numbers.
     beta : GP and CGP: "auto" (learned; for map one number that suits the documents' lengths),
@@ -200,15 +202,19 @@ class DCA(
             if counts.features.names is not None:
                 raise InvalidParameter("feature_names= has no effect: X names its features itself")
             counts = counts.with_features(list(feature_names))
-        recipe = self.recipe.resolve(counts)
-        model, settings = recipe.model, recipe.settings
-        earlier = getattr(self, "fit_", None) if self.warm_start else None
-        algorithm = recipe.algorithm if earlier is None else earlier.algorithm
+        typed = self.recipe
+        recipe = typed.resolve(counts)
+        model, settings, told = recipe.model, recipe.settings, recipe.algorithm
+        earlier: Fit | None = getattr(self, "fit_", None) if self.warm_start else None
+        algorithm = told if earlier is None else earlier.algorithm
+        if typed.leaves_open(algorithm.name):
+            told = algorithm  # of several samplers the one that it was begun by
         max_iter = settings.max_iter
         if earlier is not None and earlier.n_sweeps >= max_iter and earlier.is_of(counts):
             return self  # all the sweeps that were asked for are done
         announce(
             self.verbose,
+            typed.told_by_the_table(counts) if earlier is None else None,
             plan_draws(counts, model, algorithm, max_iter, settings.n_chains, settings.draw_budget),
         )
         label = f"{type(self).__name__} {model.key} K={model.n_components}"
@@ -216,7 +222,7 @@ class DCA(
             self.fit_ = fit(
                 counts,
                 model,
-                recipe.algorithm,
+                told,
                 **vars(settings),
                 n_jobs=self.n_jobs,
                 callbacks=[*bars, *self.callbacks],

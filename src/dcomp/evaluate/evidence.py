@@ -39,6 +39,7 @@ METHODS = ("two-sided", "annealed", "harmonic")
 # Temperatures (s/S)^2: most of them low, where the components part.
 POWER = 2.0
 SWEEPS, CHAINS = 1000, 16  # of the methods that begin from the prior
+_SIZES = {"tree", "depth"}  # options that say how many nodes a tree has
 LEARNING_SWEEPS = 200  # of the fit that finds priors left at "auto"
 NORMAL = 1.96  # standard errors of half an interval of probability 0.95
 _STEP = 20_000_000  # tokens × components × chains between two chances for an interrupt
@@ -67,6 +68,8 @@ class Evidence:
 
     def __str__(self) -> str:
         what = "chains" if self.method == "annealed" else "draws"
+        # Of one chain's draws there is no spread to tell it from.
+        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:,.2f}"
         text = (
             (
                 f"log evidence {self.log_evidence:,.2f}, between {self.lower:,.2f} and "
@@ -75,7 +78,7 @@ class Evidence:
             )
             if self.upper is not None
             else (
-                f"log evidence {self.log_evidence:.2f} ± {self.standard_error:.2f} ({self.method}, "
+                f"log evidence {self.log_evidence:,.2f}{error} ({self.method}, "
                 f"effective number of {what} {self.effective_sample_size:.1f})"
             )
         )
@@ -84,7 +87,7 @@ class Evidence:
 
 def evidence(
     X: Any,
-    n_components: int,
+    n_components: int | None = None,
     *,
     model: str | Model = "DM",
     alpha: Any = "auto",
@@ -129,7 +132,8 @@ def evidence(
     likelihood p(w | z). It needs draws that the posterior hardly ever gives, stays too high
     without them, and always carries a warning.
 
-    options: other priors that the model has, by name.
+    options: other priors that the model has, by name. Of a tree `tree` or `depth` says how many
+    components there are, as a Model object does, in place of `n_components`.
 
     Hyper-parameters are fixed numbers. Those left at "auto" (as in `dcomp.DCA`) are learned first
     by a collapsed Gibbs fit of the same counts, and the evidence is that of the learned values:
@@ -151,9 +155,15 @@ def evidence(
         raise InvalidCounts("evidence needs documents with tokens; these have none")
     budget = Budget.checked(n_sweeps, n_chains, n_starts)
     require_plain(model)
+    if n_components is None and isinstance(model, str) and not _SIZES & options.keys():
+        raise InvalidParameter("n_components must say how many there are; nothing was given")
     priors = {"alpha": alpha, "beta": beta, "rho": rho, "gamma": gamma}
     recipe = Recipe.from_options(model=model, n_components=n_components, **priors, **options)
     chosen = recipe.resolve(counts).model
+    if n_components not in (None, chosen.n_components):
+        raise InvalidParameter(
+            f"n_components must be that of the model, {chosen.n_components}; got {n_components}"
+        )
     chosen.scores.capabilities.require("evidence", chosen.key)
     if method != "two-sided" and chosen.scores.capabilities.tokens != "linear":
         raise UnsupportedCombination(
@@ -211,7 +221,7 @@ def _learned(
     fitted = fit(
         counts.cut_at((0,)),  # as the chains have it, so that no cut changes the evidence
         model,
-        CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2),
+        CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2).suited(model),
         exposure=exposure,
         max_iter=LEARNING_SWEEPS,
         executor=executor,
@@ -244,7 +254,7 @@ def _two_sided(
     fitted = fit(
         observed.counts.cut_at((0,)),
         model,
-        two_sided.REFERENCE,
+        two_sided.REFERENCE.suited(model),
         exposure=exposure,
         max_iter=two_sided.FIT_SWEEPS,
         n_chains=budget.n_starts,

@@ -30,11 +30,19 @@ from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
 from dcomp.evaluate.ladder import Rung
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
-from dcomp.evaluate.select_evidence import CLEAR, evidences, is_near, reach
+from dcomp.evaluate.select_evidence import (
+    CLEAR,
+    STEPS,
+    evidences,
+    is_near,
+    reach,
+    sweeps_of,
+)
 from dcomp.evaluate.selection import Candidate, Selection
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
 from dcomp.models.arrays import FloatArray
+from dcomp.recipe import Recipe
 from dcomp.result import fit
 from dcomp.result.tables import top_numbers
 
@@ -76,8 +84,8 @@ def select_components(
     n_starts: runs of each chain, of which the one that ended highest is kept; then each is tried
     from the chains of the next smaller and the next larger K, with components split or joined.
     with_evidence: whether to estimate log p(w) of each K between two fences (`evidence`); "auto"
-    where the corpus is small enough to do so in seconds, with fewer sweeps where it is not very
-    small. Where all K have it, it decides.
+    unless words times the largest K are more than 20 million. It takes seconds for each K where
+    words are a hundred thousand, minutes where they are millions. Where all K have it, it decides.
     prune: begin with so many components, too, and delete those that the words lose nothing by,
     until none is left to delete: a way to K from above (BJ06 VII.E), to compare with the others.
     measure, n_top: of coherence, of the n_top heaviest features.
@@ -86,7 +94,8 @@ def select_components(
     at most, where writing is quick), so that a selection that was stopped or killed goes on.
     n_jobs: chains at a time; None for all cores. The answer does not depend on it, nor on an
     `executor` in its place.
-    on_progress: called with the number of chains done, and of all.
+    on_progress: called with the number of steps done, and of all: chains of a K, chains of all K
+    that help each other, and two for the evidence of each K.
     The other parameters are those of `dcomp.DCA`; options: what else the model and the algorithm
     take, by name.
 
@@ -123,12 +132,18 @@ def select_components(
     if prune is not None:
         validation.whole_number("prune", prune, 2)
     workers = resolve_executor(n_jobs, executor)
+    n_sweeps, why_not = sweeps_of(plan, numbers, with_evidence)
+    steps = _Steps(_n_chains(plan, numbers) + STEPS * len(numbers) * bool(n_sweeps), on_progress)
     found = {
         K: _OfOneK.build(scores, counts, measure, n_top)
-        for K, scores in _all_chains(plan, numbers, workers, on_progress).items()
+        for K, scores in _all_chains(plan, numbers, workers, steps).items()
     }
-    known, notes = evidences(plan, numbers, with_evidence, workers)
+    known = evidences(plan, numbers, n_sweeps, workers, steps) if n_sweeps else {}
+    notes = tuple(filter(None, [why_not]))
     left = () if prune is None else _from_above(plan, prune, workers)
+    told = Recipe.from_options(model=model, algorithm=algorithm).told_by_the_table(counts)
+    if told is not None:
+        notes = (*notes, f"{told.capitalize()}.")
     return _conclude(found, known, plan, measure, notes, left)
 
 
@@ -139,29 +154,40 @@ def _checked(ks: Sequence[int]) -> list[int]:
     return numbers
 
 
+class _Steps:
+    """How many steps are done, told to whoever asked."""
+
+    def __init__(self, total: int, tell: Callable[[int, int], None] | None) -> None:
+        self.done, self.total, self.tell = 0, total, tell
+
+    def __call__(self) -> None:
+        """After a step."""
+        self.done += 1
+        if self.tell is not None:
+            self.tell(self.done, self.total)
+
+
+def _climbs(plan: Plan, numbers: Sequence[int]) -> bool:
+    """Whether chains of neighbouring K help each other."""
+    return len(numbers) > 1 and plan.ladder(plan.counts, plan.exposure, plan.seed).is_there
+
+
+def _n_chains(plan: Plan, numbers: Sequence[int]) -> int:
+    """Of all K, and those that see the same documents once more, together."""
+    return plan.n_chains * (len(numbers) + _climbs(plan, numbers))
+
+
 def _all_chains(
-    plan: Plan,
-    numbers: Sequence[int],
-    executor: Executor,
-    on_progress: Callable[[int, int], None] | None,
+    plan: Plan, numbers: Sequence[int], executor: Executor, on_part: Callable[[], None]
 ) -> dict[int, list[ChainScore]]:
     """The chains of each K. Chains share nothing: each is a part of the work, on a thread of its
     own; and so are those that see the same documents, which then help each other."""
     work = [(K, chain) for K in numbers for chain in range(plan.n_chains)]
-    climbs = len(numbers) > 1 and plan.ladder(plan.counts, plan.exposure, plan.seed).is_there
-    done, total = 0, len(work) + plan.n_chains * climbs
-
-    def on_part() -> None:
-        nonlocal done
-        done += 1
-        if on_progress is not None:
-            on_progress(done, total)
-
     workers = executor.side_by_side()
     left: Any
     left, _ = workers.map_reduce(_run_chain, work, [None] * len(work), plan, on_part)
     scores = dict(zip(work, workers.gather(left), strict=True))
-    if climbs:
+    if _climbs(plan, numbers):
         together = [
             (chain, {K: scores[K, chain] for K in numbers}) for chain in range(plan.n_chains)
         ]
@@ -295,7 +321,8 @@ def _conclude(
         )
     near, clear, by = decided(candidates)
     hidden = "entries" if plan.hides_cells else "words"
-    return Selection(tuple(candidates), near[0], near, measure, notes, by, clear, pruned, hidden)
+    said = (notes, by, clear, pruned, hidden, plan.algorithm_name)
+    return Selection(tuple(candidates), near[0], near, measure, *said)
 
 
 def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str]:
@@ -318,12 +345,22 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     top = max(sound, key=lambda c: c.evidence)
     near = tuple(c.n_components for c in sound if is_near(_known(c), _known(top)))
     chosen = next(c for c in candidates if c.n_components == near[0])
-    fewer = [c for c in candidates if c.n_components < near[0]]
-    more = [c for c in candidates if c.n_components > near[0]]
-    far = all(_reach(c) + _spread(c) + CLEAR < chosen.evidence_lower for c in fewer)
-    gain_nothing = all(_is_empty_beyond(c, chosen) for c in more)
+    reaching, apart = doubted(candidates, chosen)
     agrees = near[0] in by_words and _is_between(near[0], candidates)
-    return near, far and gain_nothing and agrees, "evidence"
+    return near, agrees and not reaching and not apart, "evidence"
+
+
+def doubted(
+    candidates: Sequence[Candidate], chosen: Candidate
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Those whose evidence may reach that of the chosen by its interval, or to less than 20 to 1;
+    and the fewer components that may by how far their starts ended apart."""
+    fewer = [c for c in candidates if c.n_components < chosen.n_components]
+    more = [c for c in candidates if c.n_components > chosen.n_components]
+    reaching = [c for c in fewer if not _reach(c) + CLEAR < chosen.evidence_lower]
+    apart = [c for c in fewer if not _reach(c) + _spread(c) + CLEAR < chosen.evidence_lower]
+    reaching += [c for c in more if not _is_empty_beyond(c, chosen)]
+    return reaching, [c for c in apart if c not in reaching]
 
 
 def _is_empty_beyond(more: Candidate, chosen: Candidate) -> bool:

@@ -70,7 +70,7 @@ class Plan:
         registry.algorithm_name(named.key, algorithm)
         how = named.algorithm(algorithm)
         if how == "auto":
-            how = registry.algorithm_name(named.key)
+            how = registry.algorithm_name(named.key, counts=counts)
         if exposure is not None and not isinstance(exposure, str):
             exposure = np.asarray(exposure)
         priors = named.priors(**{k: v for k, v in rest["priors"].items() if v is not None})
@@ -88,6 +88,11 @@ class Plan:
                 raise NotADirectoryError(f"{printable(plan.keep)} is a file; a folder is needed")
             plan.keep.mkdir(parents=True)
         return plan
+
+    @property
+    def algorithm_name(self) -> str:
+        """By which its chains are fitted."""
+        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
 
     @property
     def has_priors(self) -> bool:

@@ -4,7 +4,7 @@ its neighbours have found; and measured again with more sweeps where the fences 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -37,27 +37,45 @@ NEAR = CollapsedGibbs(burn_in=120)
 NEAR_SWEEPS = 200
 
 
-def evidences(
-    plan: Plan, numbers: Sequence[int], wanted: bool | str, executor: Executor
-) -> tuple[dict[int, KnownEvidence], tuple[str, ...]]:
-    """The evidence of each K, where it is wanted and can be had; else why not."""
+STEPS = 2  # of the evidence of a K: that it is begun, and that it is measured
+
+
+def sweeps_of(plan: Plan, numbers: Sequence[int], wanted: bool | str) -> tuple[int, str]:
+    """Of a first measure of each K; 0 where there is none, and why not."""
     if wanted is False:
-        return {}, ()
+        return 0, ""
     smallest = plan.recipe(numbers[0]).resolve(plan.counts).model
     if not smallest.scores.capabilities.evidence:
-        return {}, (f"Model {plan.model} has no evidence.",)
+        return 0, f"Model {plan.model} has no evidence."
     if not plan.has_priors:
-        return {}, ("Without priors there is no evidence.",)
+        return 0, "Without priors there is no evidence."
     if plan.counts.is_fractional and wanted is not True:
-        return {}, ("Fractional counts have no evidence.",)
+        return 0, "Fractional counts have no evidence."
     require_whole(plan.counts, "evidence", "completion takes fractional counts")
     paid = BUDGET / max(plan.counts.n_tokens * K * two_sided.RUNS for K in numbers)
     n_sweeps = FIRST_SWEEPS if wanted is True else min(int(paid), FIRST_SWEEPS)
     if n_sweeps < two_sided.FEWEST:
-        return {}, ("The corpus is too large for a quick estimate of the evidence.",)
-    measured = Measured(plan, tuple(numbers), n_sweeps, executor)
-    found = {K: measured.kept(K, n_sweeps, measured.n_runs) for K in numbers}
-    return parted(found, measured), ()
+        return 0, "The corpus is too large for a quick estimate of the evidence."
+    return n_sweeps, ""
+
+
+def evidences(
+    plan: Plan,
+    numbers: Sequence[int],
+    n_sweeps: int,
+    executor: Executor,
+    on_step: Callable[[], None],
+) -> dict[int, KnownEvidence]:
+    """The evidence of each K, by so many sweeps at first. on_step is called `STEPS` times for each
+    K on the way; what is measured again for rivals takes longer without a word."""
+    measured = Measured(plan, tuple(numbers), n_sweeps, executor, on_step)
+    found = {}
+    for K in numbers:
+        found[K] = measured.kept(K, n_sweeps, measured.n_runs)
+        on_step()
+    for _ in set(numbers) - measured.begun:
+        on_step()  # it was kept, and had not to be begun
+    return parted(found, measured)
 
 
 def parted(found: dict[int, KnownEvidence], measured: Measured) -> dict[int, KnownEvidence]:
@@ -102,10 +120,16 @@ class Measured:
     """Fits of all K to all documents, made when the first is asked for."""
 
     def __init__(
-        self, plan: Plan, numbers: tuple[int, ...], n_sweeps: int, executor: Executor
+        self,
+        plan: Plan,
+        numbers: tuple[int, ...],
+        n_sweeps: int,
+        executor: Executor,
+        on_step: Callable[[], None] = lambda: None,
     ) -> None:
         self.plan, self.numbers, self.executor = plan, numbers, executor
-        self.n_sweeps = n_sweeps
+        self.n_sweeps, self.on_step = n_sweeps, on_step
+        self.begun = set[int]()
         self.n_runs = min(two_sided.usual_runs(plan.counts.n_tokens, n_sweeps), FIRST_RUNS)
 
     @cached_property
@@ -120,7 +144,8 @@ class Measured:
         """How they are fitted from each other."""
         how: Any = {"max_iter": NEAR_SWEEPS, "seed": self.plan.seed, "worth": self._worth}
         counts = self.plan.counts.cut_at((0,))
-        return Ladder(counts, self.model_of, NEAR, self._exposure, **how)
+        near = NEAR.suited(self.model_of(self.numbers[0]))
+        return Ladder(counts, self.model_of, near, self._exposure, **how)
 
     def kept(self, K: int, n_sweeps: int, n_runs: int) -> KnownEvidence:
         """The evidence of one K, found or as it was kept."""
@@ -172,13 +197,16 @@ class Measured:
     def _started(self, K: int) -> Rung:
         """The best of some annealed chains, and where the others ended."""
         rungs = [self._annealed(K, seed) for seed in chain_seeds(self.plan.seed, STARTS)]
+        self.begun.add(K)
+        self.on_step()
         return reduce(Rung.or_better, rungs)
 
     def _annealed(self, K: int, seed: int) -> Rung:
+        model = self.model_of(K)
         fitted = fit(
             self.plan.counts.cut_at((0,)),
-            self.model_of(K),
-            two_sided.REFERENCE,
+            model,
+            two_sided.REFERENCE.suited(model),
             exposure=self._exposure,
             max_iter=two_sided.FIT_SWEEPS,
             executor=self.executor,

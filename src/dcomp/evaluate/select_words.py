@@ -52,19 +52,51 @@ def _by_evidence(selection: Selection) -> Iterator[str]:
         return
     fewer = [c for c in sound if c.n_components < chosen]
     others = fewer if selection.is_clear else [c for c in sound if c is not own]
-    nearest = ""
-    if others:
-        closest = max(others, key=lambda c: c.evidence)
-        distance = own.evidence - closest.evidence
-        nearest = f"{closest.n_components} comes nearest, {distance:,.1f} nats behind"
-    if not selection.is_clear:
-        settled = " of those that have settled" * any(
-            c.evidence > own.evidence for c in selection.candidates if not c.evidence_is_sound
-        )
-        why = f"{': ' * bool(nearest)}{nearest}"
-        yield f"Its evidence is the highest{settled}, but not beyond doubt{why}."
+    closest = max(others, key=lambda c: c.evidence) if others else None
+    if selection.is_clear:
+        yield _clearly(selection, own, _nearest(own, closest))
         return
-    yield _clearly(selection, own, nearest)
+    settled = " of those that have settled" * any(
+        c.evidence > own.evidence for c in selection.candidates if not c.evidence_is_sound
+    )
+    why = "; ".join(_why_in_doubt(selection, own))
+    if why:
+        yield f"Its evidence is the highest{settled}, but not beyond doubt: {why}."
+        return
+    above = (
+        ""
+        if closest is None
+        else f", {_nats(own, closest)} nats above that of {closest.n_components}"
+    )
+    yield f"Its evidence is the highest{settled}{above}, but not beyond doubt."
+
+
+def _why_in_doubt(selection: Selection, own: Candidate) -> Iterator[str]:
+    """Who may reach the highest evidence; what else speaks against it has sentences of its own."""
+    from dcomp.evaluate.select import doubted
+
+    reaching, apart = doubted(selection.candidates, own)
+    settled = [c for c in reaching if c.evidence_is_sound]
+    if settled:
+        yield _nearest(own, max(settled, key=lambda c: c.evidence))
+    if unsettled := [c.n_components for c in reaching if not c.evidence_is_sound]:
+        yield f"{listed(unsettled)} may reach it where chains settle"
+    if apart:
+        yield (
+            f"starts of {listed([c.n_components for c in apart])} ended too far apart to be sure "
+            "that the best was found"
+        )
+
+
+def _nearest(own: Candidate, closest: Candidate | None) -> str:
+    if closest is None:
+        return ""
+    return f"{closest.n_components} comes nearest, {_nats(own, closest)} nats behind"
+
+
+def _nats(own: Candidate, other: Candidate) -> str:
+    distance = own.evidence - other.evidence
+    return f"{distance:,.1f}" if distance < 100 else f"{distance:,.0f}"
 
 
 def _not_empty(selection: Selection) -> list[int]:
@@ -97,8 +129,16 @@ def _heldout_beside(selection: Selection) -> str:
     if own.behind <= own.behind_error:
         if best != own.n_components:
             return f"{what} are told best by {best}, within one standard error."
-        others = len(selection.indistinct) > 1 and not selection.is_clear
-        return f"{what} are told best by {best}." if others else f"{what} say the same."
+        if len(selection.indistinct) == 1 or selection.is_clear:
+            return f"{what} say the same."
+        rest = [_of(selection, K) for K in selection.indistinct[1:]]
+        rival = min(rest, key=lambda c: c.behind)
+        if rival.behind <= rival.behind_error:
+            return f"{what} are told best by {best}."
+        return (
+            f"{what} are told best by {best}: {rival.n_components} is {rival.behind:.4f} ± "
+            f"{rival.behind_error:.4f} per token behind."
+        )
     return (
         f"{what} are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} per token."
     )

@@ -51,6 +51,7 @@ class Selection:
     is_clear: bool = False  # whether no other K is anywhere near
     pruned: tuple[int, ...] = ()  # components left at each step from above, where that was asked
     hidden: str = "words"  # what was held out; "entries" of features in many blocks
+    algorithm: str = ""  # by which the chains were fitted
 
     @property
     def best(self) -> Candidate:

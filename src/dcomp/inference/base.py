@@ -127,6 +127,10 @@ class Algorithm(Protocol):
         """Itself with the options that were typed, all of them its own."""
         ...
 
+    def suited(self, model: Model) -> Self:
+        """Itself by default, with what this model needs besides."""
+        ...
+
     def apart(self, model: Model, observed: Observations) -> Self:
         """Itself as chains after the first run it: begun far from that one, where chains would
         begin alike otherwise, so that their spread is evidence."""
@@ -231,6 +235,10 @@ class Strategy:
         """Itself with the options that were typed, and with what the model wishes."""
         return self._changed(given, self.adding(occasion))
 
+    def suited(self, model: Model) -> Self:
+        """Itself: it suits all."""
+        return self
+
     def apart(self, model: Model, observed: Observations) -> Self:
         """Itself: seeds are apart."""
         return self
@@ -316,6 +324,7 @@ class Sampler(Strategy):
     runs_its_course: ClassVar[bool] = True
     usual_sweeps: ClassVar[int] = 200
     burn_in: int
+    learn_every: int
     keep: Keep
 
     @property
@@ -333,8 +342,20 @@ class Sampler(Strategy):
         """Single."""
         return np.dtype(np.float32)
 
+    def suited(self, model: Model) -> Self:
+        """With priors learned in every sweep where scores can be exactly 0: how often they are and
+        how small the others are explain the same counts, and EM parts the two in many steps."""
+        if not model.scores.capabilities.exact_zeros:
+            return self
+        return self._changed({"learn_every": 1}, None)
+
     def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
         """With half of the sweeps to burn in unless it says otherwise, and the draws to keep."""
+        if occasion.named:
+            return self.suited(occasion.model)._told(given, occasion)
+        return self._told(given, occasion)
+
+    def _told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
         changes = dict(given)
         n_draws = changes.pop("n_draws", 0)
         kinds = changes.pop("draws_of", Keep().kinds)

@@ -132,7 +132,7 @@ class Recipe:
 
     def resolve(self, counts: Counts) -> Resolved:
         """The model, the algorithm and the settings for these counts."""
-        key, algorithm = self._cell()
+        key, algorithm = self._cell(counts)
         settings, wishes = self.settings(algorithm), Wishes()
         model: Model = self._get("model")
         if isinstance(model, str):
@@ -150,6 +150,27 @@ class Recipe:
         options = {k: v for k, v in self.given.items() if k in own and v is not None}
         return Resolved(model, algorithm.told(options, occasion), settings)
 
+    def leaves_open(self, algorithm: str) -> bool:
+        """Whether "auto" was left to choose between samplers, of which this is one: a fit that is
+        gone on with keeps its own.
+
+        >>> Recipe(model="CGP").leaves_open("gibbs"), Recipe(model="GP").leaves_open("mean-field")
+        (True, False)
+        """
+        usual = registry.usual_algorithms(self._named().key)
+        return self._get("algorithm") == "auto" and len(usual) > 1 and algorithm in usual
+
+    def told_by_the_table(self, counts: Counts) -> str | None:
+        """Which of several samplers "auto" stands for with these counts and why, in a line; None
+        where nothing was left to the table.
+
+        >>> Recipe(model="CGP").told_by_the_table(Counts.from_matrix([[30, 0], [1, 20]]))
+        'algorithm: gibbs, because counts that are not 0 hold 17.0 words on average (10 or more)'
+        """
+        algorithm = self._cell(counts)[1]
+        told = self.leaves_open(algorithm.name) and algorithm.name == registry.sampler_for(counts)
+        return registry.why_this_sampler(counts) if told else None
+
     def _get(self, name: str) -> Any:
         return self.given.get(name, self._rows[name].default)
 
@@ -162,15 +183,20 @@ class Recipe:
             raise InvalidParameter(f"model must be a name or a Model; got {model!r}")
         return registry.NamedModel(model.key, registry.model_key(model.key))
 
-    def _cell(self) -> tuple[str, Algorithm]:
-        """The key of the model, and the algorithm as it is before it is told anything."""
+    def _cell(self, counts: Counts | None = None) -> tuple[str, Algorithm]:
+        """The key of the model, and the algorithm as it is before it is told anything: without the
+        counts, where they choose between samplers, the one of small counts, whose options are the
+        same."""
         named, given = self._named(), self._get("algorithm")
         if not isinstance(given, str) and not hasattr(given, "estimates"):
             raise InvalidParameter(f"algorithm must be a name or an Algorithm; got {given!r}")
         registry.algorithm_name(named.key, given if isinstance(given, str) else given.name)
         algorithm = named.algorithm(given)
         if isinstance(algorithm, str):
-            built: Algorithm = ALGORITHMS[registry.algorithm_name(named.key, algorithm)]()
+            if counts is not None and "assignments" in self._get("draws_of"):
+                counts = None  # which the sampler of single tokens alone has
+            name = registry.algorithm_name(named.key, algorithm, counts)
+            built: Algorithm = ALGORITHMS[name]()
             return named.key, built
         return named.key, algorithm
 

@@ -80,7 +80,9 @@ def fit(
         counts = _cut_alike(counts, resume)
         exposure = _exposure_of(resume) if exposure is None else exposure
         allowed = resume.allowed if allowed is None else allowed
-    algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key)]()
+    if algorithm is None:
+        usual: Algorithm = ALGORITHMS[registry.algorithm_name(model.key, counts=counts)]()
+        algorithm = usual.suited(model)
     if n_tries is not None:
         algorithm = _with_tries(algorithm, n_tries, resume)
     max_iter = algorithm.usual_sweeps if max_iter is None else max_iter

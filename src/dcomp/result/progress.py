@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-def announce(verbose: int, plan: DrawPlan | None) -> None:
-    """What the draws of a fit will take, on a terminal and before it begins."""
-    if plan is not None and verbose >= 1 and sys.stderr.isatty():
-        print(plan, file=sys.stderr, flush=True)
+def announce(verbose: int, *lines: DrawPlan | str | None) -> None:
+    """What fits the table and what draws will take, on a terminal and before it begins."""
+    if verbose >= 1 and sys.stderr.isatty():
+        for line in lines:
+            if line is not None:
+                print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -68,6 +68,11 @@ def test_models_read_whole_at_80_columns(run, monkeypatch):
     record = json.loads(run("models", "--json").out)
     found = {row["model"]: tuple(row["algorithms"]) for row in record["models"]}
     assert found == registry.supported()
+    usual = {r["model"]: (r["default"], r["default_of_large_counts"]) for r in record["models"]}
+    names = {key: registry.usual_algorithms(key) for key in found}
+    assert usual == {key: (name[0], name[-1]) for key, name in names.items()}
+    assert usual["CGP"] == ("collapsed-gibbs", "gibbs")
+    assert "of CGP: gibbs where counts that are not 0 hold 10 words\nor more" in done.out
 
 
 def test_evaluate_is_the_same_for_any_number_of_threads(run, corpus, fitted):

@@ -89,6 +89,24 @@ def test_a_sampler_as_json(run, corpus):
     assert set(record["learned"]) == {"alpha", "beta", "rho"}
 
 
+@pytest.mark.parametrize(("words", "chosen"), [(2, "collapsed-gibbs"), (40, "gibbs")])
+def test_the_shell_says_which_sampler_the_table_chose(run, tmp_path, words, chosen):
+    table = tmp_path / "table.csv"
+    rows = [f"d{i},{words},{words * (i + 1)},0" for i in range(8)]
+    table.write_text("\n".join(["id,a,b,c", *rows]) + "\n")
+    words_of = ("fit", table, "-k", 2, "--model", "CGP", "--max-iter", 8)
+    done = run(*words_of, "-o", "x.dcomp")
+    assert f"algorithm: {chosen}, because counts that are not 0 hold" in done.err
+    assert f"CGP, 2 components, {chosen}: 8 sweeps" in done.out
+    assert json.loads(run("show", "x.dcomp", "--json").out)["algorithm"] == chosen
+    assert run(*words_of, "-o", "y.dcomp", "--algorithm", chosen).err == ""
+    other = next(name for name in SAMPLERS if name != chosen)
+    assert run(*words_of, "-o", "z.dcomp", "--algorithm", other, "-q").err == ""
+    on = run("fit", table, "--resume", "z.dcomp", "--max-iter", 10)
+    assert (on.err, on.code) == ("", 0)
+    assert f"CGP, 2 components, {other}: 10 sweeps" in on.out
+
+
 def test_parallel_token_sampling_is_called_approximate(corpus):
     counts = dcomp.read(corpus)
     algorithm = CollapsedGibbs(burn_in=2, exact=False)

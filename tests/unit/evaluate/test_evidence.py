@@ -10,6 +10,7 @@ import pytest
 import dcomp
 from dcomp import evaluate
 from dcomp.evaluate.evidence import Chains, effective_size, log_mean_error
+from dcomp.models import DirichletMultinomial
 
 evidence = partial(evaluate.evidence, method="annealed")
 X = np.random.default_rng(3).poisson([[3, 2, 0.2, 0.1], [0.1, 0.1, 2, 4]] * 6, (12, 4))
@@ -147,3 +148,19 @@ def test_what_it_refuses():
         evidence(np.zeros((2, 3), int), 2)
     with pytest.raises(dcomp.UnsupportedCombination, match="exposure has no meaning"):
         evidence(X, 2, alpha=1.0, exposure="total")
+
+
+def test_how_many_components_there_are_is_said_once():
+    X = [[4, 3, 0, 0], [5, 2, 0, 1], [0, 0, 6, 3], [0, 1, 4, 4]]
+    how = {"method": "two-sided", "gamma": 0.5, "n_sweeps": 20, "n_chains": 2, "n_starts": 1}
+    parents = evidence(X, model="TM", tree=[-1, 0, 0], **how)
+    levels = evidence(X, model="TM", branching=2, depth=2, **how)
+    assert parents.log_evidence == levels.log_evidence
+    model = DirichletMultinomial.build(2, alpha=0.5, gamma=0.5)
+    assert evidence(X, model=model, **how).log_evidence == (
+        evidence(X, 2, model=model, **how).log_evidence
+    )
+    with pytest.raises(dcomp.InvalidParameter, match="that of the model, 2; got 3"):
+        evidence(X, 3, model=model, **how)
+    with pytest.raises(dcomp.InvalidParameter, match="n_components must say how many"):
+        evidence(X)

@@ -241,8 +241,8 @@ def fenced(value, half):
                 candidate(2, 0.1, 0.01, **fenced(-9.0, 0.4)),
             ],
             [
-                "Recommended: 2 components. Its evidence is the highest, but not beyond doubt: "
-                "1 comes nearest, 11.0 nats behind.",
+                "Recommended: 2 components. Its evidence is the highest, 11.0 nats above that of "
+                "1, but not beyond doubt.",
                 "Held-out words are told better by 1, by 0.1000 ± 0.0100 per token.",
             ],
         ),
@@ -278,6 +278,44 @@ def fenced(value, half):
                 "The chains of 2 and 5 have not settled: their evidence decides nothing. Held-out "
                 "words are told best by 3.",
             ],
+        ),
+        (  # 3 is far behind; 5 may be as high, when its chains have settled
+            [
+                candidate(3, 0.1, 0.01, **fenced(-180_000.0, 7)),
+                candidate(4, 0.0, 0.0, **fenced(-710.0, 14)),
+                candidate(5, 0.0, 0.1, **fenced(-714.0, 222) | {"evidence_is_sound": False}),
+            ],
+            [
+                "Its evidence is the highest, but not beyond doubt: 5 may reach it where chains "
+                "settle. The chains of 5 have not settled"
+            ],
+        ),
+        (
+            [
+                candidate(2, 0.1, 0.01, **fenced(-30.0, 1), evidence_spread=40.0),
+                candidate(3, 0.0, 0.0, **fenced(-10.0, 1)),
+                candidate(4, 0.1, 0.01, **fenced(-60.0, 1)),
+            ],
+            [
+                "not beyond doubt: starts of 2 ended too far apart to be sure that the best was "
+                "found. Held-out words say the same."
+            ],
+        ),
+        (
+            [
+                candidate(2, 0.1, 0.01, **fenced(-14.5, 1)),
+                candidate(3, 0.0, 0.0, **fenced(-10.0, 1)),
+                candidate(4, 0.1, 0.01, **fenced(-60.0, 1)),
+            ],
+            ["not beyond doubt: 2 comes nearest, 4.5 nats behind."],
+        ),
+        (  # by evidence alone they cannot be told
+            [
+                candidate(2, 0.1, 0.01, **fenced(-90.0, 1)),
+                candidate(3, 0.0, 0.0, **fenced(-11.0, 1)),
+                candidate(4, 0.0158, 0.0045, **fenced(-10.0, 1), evidence_in_use=4),
+            ],
+            ["Held-out words are told best by 3: 4 is 0.0158 ± 0.0045 per token behind."],
         ),
         (  # where no chains have settled, words decide
             [

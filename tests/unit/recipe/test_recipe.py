@@ -166,3 +166,23 @@ def test_a_recipe_can_be_sent_and_shown():
     recipe = Recipe(model="GP", alpha=0.5)
     assert pickle.loads(pickle.dumps(recipe)).given == recipe.given
     assert repr(recipe) == "Recipe(model='GP', alpha=0.5)"
+
+
+LARGE = dcomp.Counts.from_matrix(np.full((6, 4), 30))
+
+
+def test_assignments_need_the_sampler_of_single_words_whatever_the_table():
+    plain, tokens = Recipe(model="CGP"), Recipe(model="CGP", n_draws=2, draws_of="assignments")
+    assert plain.resolve(LARGE).algorithm.name == "gibbs"
+    assert tokens.resolve(LARGE).algorithm.name == "collapsed-gibbs"
+    assert plain.told_by_the_table(LARGE).startswith("algorithm: gibbs, because ")
+    assert tokens.told_by_the_table(LARGE) is None
+    assert Recipe(model="CGP", algorithm="gibbs").told_by_the_table(LARGE) is None
+    assert Recipe(model="GP").told_by_the_table(LARGE) is None
+
+
+def test_a_config_file_leaves_it_to_the_table(tmp_path):
+    Recipe(model="CGP", n_components=2).write(tmp_path / "run.toml")
+    again = Recipe.read(tmp_path / "run.toml")
+    assert again.resolve(LARGE).algorithm.name == "gibbs"
+    assert again.resolve(X).algorithm.name == "collapsed-gibbs"

@@ -10,7 +10,7 @@ import pytest
 import dcomp
 from dcomp.errors import UnsupportedCombination
 from dcomp.inference import ALGORITHMS
-from dcomp.models import DirichletMultinomial, GammaPoisson
+from dcomp.models import ConditionalGammaPoisson, DirichletMultinomial, GammaPoisson
 from dcomp.result import fitting
 
 X = np.random.default_rng(0).poisson(2.0, (8, 5))
@@ -88,3 +88,22 @@ def test_a_fit_goes_on_by_its_own_algorithm():
         with pytest.raises(UnsupportedCombination, match="by its own algorithm, mean-field; got"):
             dcomp.fit(X, first.model, other, max_iter=5, resume=first)
     assert dcomp.fit(X, first.model, "mean-field", max_iter=5, tol=0, resume=first).n_sweeps == 5
+
+
+@pytest.mark.parametrize(("words", "chosen"), [(1, "collapsed-gibbs"), (40, "gibbs")])
+def test_a_fit_goes_on_by_the_sampler_that_it_had_whatever_the_table(words, chosen):
+    """Begun by the one that the table would not choose, or saved before there was a choice."""
+    counts = dcomp.Counts.from_matrix(np.full((6, 4), words))
+    other = next(name for name in ("gibbs", "collapsed-gibbs") if name != chosen)
+    model = ConditionalGammaPoisson.build(2)
+    assert dcomp.fit(counts, model, max_iter=2).algorithm.name == chosen
+    begun = dcomp.fit(counts, model, ALGORITHMS[other](burn_in=1), max_iter=3)
+    assert dcomp.fit(counts, begun.model, max_iter=5, resume=begun).algorithm == begun.algorithm
+
+    options = {"model": "CGP", "verbose": 0, "warm_start": True, "burn_in": 1}
+    estimator = dcomp.DCA(2, algorithm=other, max_iter=3, **options).fit(counts)
+    estimator.set_params(algorithm="auto", max_iter=5).fit(counts)
+    assert (estimator.fit_.algorithm.name, estimator.fit_.n_sweeps) == (other, 5)
+    estimator.set_params(algorithm=chosen, max_iter=7)
+    with pytest.raises(UnsupportedCombination, match=f"by its own algorithm, {other}; got"):
+        estimator.fit(counts)
