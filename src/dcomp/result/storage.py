@@ -189,6 +189,8 @@ def load(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Fit:
     budget = Budget(source, limits)
     try:
         with source.open("rb", _AHEAD) as stream:
+            if not stream.seekable():
+                raise InvalidFile(f"{source}: a fit is read from a file, not from a pipe")
             budget.trust(os.fstat(stream.fileno()).st_size)
             return _read(_archive(stream, budget, source), budget, source)
     except InvalidFile:
