@@ -32,6 +32,7 @@ StrPath = str | os.PathLike[str]
 _PART = re.compile(r"\.dcomp-[0-9a-f]{16}\.part")
 _FOLDER = re.compile(r"dcomp-[0-9a-f]{16}")
 _DESCRIPTOR = re.compile(r"(?:/proc/(self|thread-self|\d+)|/dev)/fd/(\d+)")
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _LINKS = 40  # that Linux follows
 
 
@@ -50,13 +51,13 @@ def atomic_write(path: StrPath, *, overwrite: bool = True) -> Iterator[IO[bytes]
     """
     plain = _opened_plainly(path)
     if plain is not None:
-        with _named(path), plain as stream:
+        with named(path), plain as stream:
             yield stream
         return
     target = resolved(path)
     check_place(target, overwrite=overwrite)
     _remove_leftovers(target.parent)
-    with _named(path), _part_beside(target) as (stream, part):
+    with named(path), _part_beside(target) as (stream, part):
         yield stream
         stream.flush()
         os.fsync(stream.fileno())
@@ -65,12 +66,12 @@ def atomic_write(path: StrPath, *, overwrite: bool = True) -> Iterator[IO[bytes]
 
 
 @contextmanager
-def _named(path: StrPath) -> Iterator[None]:
-    """The system names no file when a disk is full."""
+def named(path: StrPath) -> Iterator[None]:
+    """The system names no file when a disk is full or cannot be read."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+        if error.errno in _OF_DISKS and error.filename is None:
             error.filename = str(path)
         raise
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import errno
 import gzip
 import io
 import lzma
@@ -19,6 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from dcomp.atomic import named
 from dcomp.errors import InvalidFile
 from dcomp.io.encodings import not_utf8
 from dcomp.io.limits import Budget
@@ -198,7 +198,7 @@ def opened(path: Path, budget: Budget | None = None) -> Iterator[Guarded]:
         raise InvalidFile(f"{path}: expected a file, found a folder")
     budget = Budget(path) if budget is None else budget
     suffix = path.suffix.lower()
-    with _naming(path), _open(path) as raw:
+    with named(path), _open(path) as raw:
         if suffix not in _OPENERS:
             budget.trust(os.fstat(raw.fileno()).st_size)
             yield Guarded(raw, budget)
@@ -215,17 +215,6 @@ def opened(path: Path, budget: Budget | None = None) -> Iterator[Guarded]:
             if error.errno is None:
                 raise InvalidFile(f"{path}: cannot be decompressed: {error}") from error
             raise
-
-
-@contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """The system names no file where a disk cannot be read."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.EIO and error.filename is None:
-            error.filename = str(path)
-        raise
 
 
 def plain_name(path: Path) -> str:

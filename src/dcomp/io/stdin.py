@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from dcomp.atomic import temporary_folder
+from dcomp.atomic import named, temporary_folder
 from dcomp.errors import InvalidFile, InvalidParameter
 
 STDIN = "-"
@@ -36,7 +36,7 @@ def kept_stdin(stream: BinaryIO | None = None, *, has_columns: bool = False) -> 
     source = sys.stdin.buffer if stream is None else stream
     with temporary_folder() as folder:
         path = folder / "stdin"
-        with path.open("wb") as kept:
+        with named(folder), path.open("wb") as kept:
             shutil.copyfileobj(source, kept, 1 << 20)
         path = path.rename(
             path.with_name("stdin" + _extension(path, ".csv" if has_columns else ".txt"))
