@@ -55,7 +55,7 @@ def main() -> None:
     if told.engine == "guided" and importlib.util.find_spec("atheris") is None:
         sys.exit('fuzzing needs atheris: pip install "dcomp[fuzz]" (it has wheels for some Pythons '
                  "only); --engine blind does without")  # fmt: skip
-    os.nice(5)
+    os.nice(max(5 - os.nice(0), 0))  # no nicer than whoever has started it wants
     where = ledger.commit()
     findings = told.findings or Path(tempfile.gettempdir(), "dcomp-fuzz-findings")
     found = False

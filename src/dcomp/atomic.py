@@ -11,8 +11,10 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,7 +30,9 @@ else:
 StrPath = str | os.PathLike[str]
 
 _PART = re.compile(r"\.dcomp-[0-9a-f]{16}\.part")
+_FOLDER = re.compile(r"dcomp-[0-9a-f]{16}")
 _DESCRIPTOR = re.compile(r"(?:/proc/(self|thread-self|\d+)|/dev)/fd/(\d+)")
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _LINKS = 40  # that Linux follows
 
 
@@ -47,23 +51,60 @@ def atomic_write(path: StrPath, *, overwrite: bool = True) -> Iterator[IO[bytes]
     """
     plain = _opened_plainly(path)
     if plain is not None:
-        with plain as stream:
+        with named(path), plain as stream:
             yield stream
         return
     target = resolved(path)
     check_place(target, overwrite=overwrite)
     _remove_leftovers(target.parent)
-    try:
-        with _part_beside(target) as (stream, part):
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-            _put(part, target, overwrite)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            error.filename = str(path)  # the system names no file when a disk is full
-        raise
+    with named(path), _part_beside(target) as (stream, part):
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+        _put(part, target, overwrite)
     _flush_folder(target.parent)
+
+
+@contextmanager
+def named(path: StrPath) -> Iterator[None]:
+    """The system names no file when a disk is full or cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _OF_DISKS and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for what is read or written twice; gone at the end. One that a killed process left
+    behind is removed by the next that makes one, and is told by a lock as half-written files are.
+
+    >>> with temporary_folder() as folder:
+    ...     _ = (folder / "a").write_text("b")
+    >>> folder.exists()
+    False
+    """
+    within = Path(tempfile.gettempdir())
+    _remove_left_folders(within)
+    while True:
+        folder = within / f"dcomp-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        number = None
+        with suppress(OSError):  # on systems where folders are not opened
+            number = os.open(folder, os.O_RDONLY)
+            _lock(number)
+        if folder.is_dir():
+            break  # or someone took it for a leftover before it was locked
+        if number is not None:
+            os.close(number)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if number is not None:
+            os.close(number)
 
 
 def is_plain(path: StrPath) -> bool:
@@ -196,6 +237,27 @@ def _remove_unless_locked(path: str) -> None:
         if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid():
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error while someone writes
             os.unlink(path)
+    finally:
+        os.close(number)
+
+
+def _remove_left_folders(within: Path) -> None:
+    """The same of folders."""
+    if fcntl is None:
+        return
+    with suppress(OSError), os.scandir(within) as entries:
+        for entry in entries:
+            if _FOLDER.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_folder_unless_locked(entry.path)
+
+
+def _remove_folder_unless_locked(path: str) -> None:
+    number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(number).st_uid == os.geteuid():
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(number)
 

@@ -10,13 +10,14 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 import dcomp
-from dcomp.atomic import atomic_write
+from dcomp.atomic import atomic_write, temporary_folder
 
 ROOT = Path(dcomp.__file__).parent
 LEFT = ".dcomp-0123456789abcdef.part"
@@ -199,7 +200,7 @@ def test_devices_and_pipes_are_written_as_they_are(tmp_path):
 
 WRITER = """
 import sys
-from dcomp.atomic import atomic_write
+from dcomp.atomic import atomic_write, temporary_folder
 print("before")
 with atomic_write(sys.argv[1]) as stream:
     stream.write(b"new")
@@ -286,3 +287,50 @@ def test_kill_while_saving(tmp_path):
         assert dcomp.load(target).n_components in (2, 3)
     write(tmp_path / "next")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fit.dcomp", "next"]
+
+
+IN_FOLDER = """
+import sys, time
+from dcomp.atomic import temporary_folder
+with temporary_folder() as folder:
+    (folder / "much").write_text("x")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_folder_that_a_killed_process_left_is_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mine = tmp_path / "dcomp-notes"
+    mine.mkdir()
+    command = [sys.executable, "-c", IN_FOLDER]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        left = Path(process.stdout.readline().strip())
+        with temporary_folder() as folder:
+            assert left.is_dir()  # its process lives
+            assert folder.stat().st_mode & 0o077 == 0
+        process.kill()
+    assert left.is_dir()
+    with temporary_folder() as folder:
+        assert sorted(tmp_path.iterdir()) == sorted([mine, folder])
+    assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_a_folder_is_gone_after_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def broken():
+        with temporary_folder() as folder:
+            write(folder / "a")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        broken()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_device_that_is_full_is_named():
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write("/dev/full", b"x" * 100_000)

@@ -21,6 +21,7 @@ from fuzzing.targets import TARGETS, Target
 
 KEPT = Path(__file__).parents[2] / "tests" / "fuzz" / "corpus"
 MOST_CRASHES = 20  # of one target, until it is given up
+LONG = 30 * PATIENCE  # seconds on the clock for an input that is run again alone
 
 
 @dataclass(frozen=True)
@@ -168,15 +169,19 @@ def _note_crash(name: str, ended: Ended, findings: Path, folder: Path) -> None:
     job = {"target": name, "engine": "replay", "inputs": 1, "skip": [], "findings": str(findings),
            "shared": str(shared), "input": str(place.with_suffix(".input"))}  # fmt: skip
     start = time.monotonic()
-    again = subprocess.run(
-        _command(job), capture_output=True, env=_environment(folder), check=False
-    )
+    try:
+        code = subprocess.run(
+            _command(job), capture_output=True, env=_environment(folder), check=False,
+            timeout=LONG,
+        ).returncode  # fmt: skip
+    except subprocess.TimeoutExpired:  # waits, and takes nothing of the processor
+        code = -9
     seconds = time.monotonic() - start
-    stuck = "timeout" in ended.log or ended.code == -14
-    if again.returncode == 0 and stuck:
+    stuck = "timeout" in ended.log or ended.code in (-14, -9)
+    if code == 0 and stuck:
         place.with_suffix(".input").unlink()
         return
-    how = "again" if again.returncode else "not again alone"
+    how = "again" if code else "not again alone"
     kind = f"stuck for more than {SECONDS:.0f} s" if stuck else f"crash, code {ended.code}"
     note = {"short": f"{kind}, {how} ({seconds:.0f} s): {place.name}", "full": ended.log}
     place.with_suffix(".json").write_text(json.dumps(note))

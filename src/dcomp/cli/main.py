@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -52,6 +53,8 @@ def dcomp(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give the exit code."""
     _prepare_streams()
+    if arguments is None:  # this process is ours
+        _leave_nothing_when_ended()
     try:
         words = None if arguments is None else list(arguments)
         code = app(args=words, prog_name="dcomp", standalone_mode=False)
@@ -72,6 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):
             _forget_stdout()
         return exit_code(error)
+
+
+def _leave_nothing_when_ended() -> None:
+    """Go on the ways of Python where others would end us at once, so that temporary files go, too.
+    Exit codes are those of shells."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)  # who is in a hurry sends it twice
+    raise SystemExit(128 + number)
 
 
 def _prepare_streams() -> None:

@@ -132,17 +132,18 @@ def read_ks(text: str) -> list[int]:
     [4, 5, 6, 8]
     """
     from dcomp.errors import InvalidParameter
+    from dcomp.models.arrays import component_count
 
     numbers: list[int] = []
     for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", part)
+        found = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not 1 <= first <= last:
             raise InvalidParameter(
                 f"-k must be numbers of at least 1 with commas between, or ranges such as 4-10; "
-                f"got {part.strip()!r}"
+                f"got {part.strip()[:40]!r}"
             )
-        numbers += range(first, last + 1)
+        numbers += range(first, component_count(last) + 1)
     return numbers
 
 

@@ -41,7 +41,7 @@ from dcomp.evaluate.select_evidence import (
 from dcomp.evaluate.selection import Candidate, Selection
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
-from dcomp.models.arrays import FloatArray
+from dcomp.models.arrays import FloatArray, component_count
 from dcomp.recipe import Recipe
 from dcomp.result import fit
 from dcomp.result.tables import top_numbers
@@ -148,7 +148,7 @@ def select_components(
 
 
 def _checked(ks: Sequence[int]) -> list[int]:
-    numbers = sorted({validation.whole_number("each of ks", K, 1) for K in ks})
+    numbers = sorted({component_count(validation.whole_number("each of ks", K, 1)) for K in ks})
     if not numbers:
         raise InvalidParameter("ks must name at least one number of components; it is empty")
     return numbers

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dcomp.atomic import temporary_folder
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidFile, InvalidParameter, MissingDependency
 from dcomp.io.files import StrPath
@@ -39,9 +39,9 @@ def read_h5ad(
         raise MissingDependency(
             '.h5ad files need anndata, which is not installed: pip install "dcomp[cells]"'
         )
-    with tempfile.TemporaryDirectory(prefix="dcomp-") as folder:
-        taken_apart(path, layer, limits, Path(folder))
-        return collected(path, Path(folder), fractional)
+    with temporary_folder() as folder:
+        taken_apart(path, layer, limits, folder)
+        return collected(path, folder, fractional)
 
 
 def collected(path: Path, folder: Path, fractional: bool) -> Counts:

@@ -79,7 +79,7 @@ def _plain(fields: list[str]) -> NDArray[np.int32] | None:
     """The counts if all are plain whole numbers in range, the common case, or None."""
     try:
         values = np.array([int(field) for field in fields], np.int64)
-        in_range = values.min() >= 0 and values.max() <= LIMIT
+        in_range = values.min() >= 0 and values.max() <= LIMIT and "_" not in "".join(fields)
     except (ValueError, OverflowError):
         return None
     # The range is looked at in 64 bits: in 32, NumPy before 2.0 makes 1 of 4294967297.
@@ -89,11 +89,11 @@ def _plain(fields: list[str]) -> NDArray[np.int32] | None:
 def is_number(field: str) -> bool:
     """Whether a field reads as a number.
 
-    >>> is_number("1e3"), is_number("C>A")
-    (True, False)
+    >>> is_number("1e3"), is_number("C>A"), is_number("1_0")
+    (True, False, False)
     """
     try:
         float(field)
     except ValueError:
         return False
-    return True
+    return "_" not in field  # which only Python takes for part of a number

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from dcomp.atomic import named
 from dcomp.errors import InvalidFile
 from dcomp.io.encodings import not_utf8
 from dcomp.io.limits import Budget
@@ -197,7 +198,7 @@ def opened(path: Path, budget: Budget | None = None) -> Iterator[Guarded]:
         raise InvalidFile(f"{path}: expected a file, found a folder")
     budget = Budget(path) if budget is None else budget
     suffix = path.suffix.lower()
-    with _open(path) as raw:
+    with named(path), _open(path) as raw:
         if suffix not in _OPENERS:
             budget.trust(os.fstat(raw.fileno()).st_size)
             yield Guarded(raw, budget)

@@ -59,8 +59,10 @@ class Limits:
         for part in text.split(","):
             name, _, size = (word.strip() for word in part.partition("="))
             if name not in (field.name for field in fields(cls)) or name in given:
-                known = ", ".join(f"{field.name}=…" for field in fields(cls))
-                raise InvalidParameter(f"limit must be {known}, each once; got {text!r}")
+                known = ", ".join(field.name for field in fields(cls))
+                raise InvalidParameter(
+                    f"limit must be of {known}, each once, as in 'memory=4GB'; got {text[:80]!r}"
+                )
             given[name] = size
         return cls(**given)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from dcomp.atomic import named, temporary_folder
 from dcomp.errors import InvalidFile, InvalidParameter
 
 STDIN = "-"
@@ -31,10 +31,12 @@ def kept_stdin(stream: BinaryIO | None = None, *, has_columns: bool = False) -> 
     ...     path.name
     'stdin.jsonl'
     """
+    if stream is None and sys.stdin is None:  # closed by whoever has started us
+        raise InvalidFile(f"{_SAID}: it is closed")
     source = sys.stdin.buffer if stream is None else stream
-    with tempfile.TemporaryDirectory(prefix="dcomp-") as folder:
-        path = Path(folder, "stdin")
-        with path.open("wb") as kept:
+    with temporary_folder() as folder:
+        path = folder / "stdin"
+        with named(folder), path.open("wb") as kept:
             shutil.copyfileobj(source, kept, 1 << 20)
         path = path.rename(
             path.with_name("stdin" + _extension(path, ".csv" if has_columns else ".txt"))

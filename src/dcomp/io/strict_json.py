@@ -22,6 +22,8 @@ _EACH = 240  # bytes that an item may take: a key, a value, and the places of bo
 # whose places no dictionary has made room for that then outgrew it; objects; lists.
 _FEW_KEYS, _OF_RECORDS = 24, (80, 350, 100)
 _LONGEST = 40  # digits of a whole number; 64 bits have 20
+# Without these no number is beyond a float or that long, and none needs to be looked at by itself.
+_LARGE = re.compile(rb"[0-9]{40}|[eE]\+?[0-9]{3}")
 
 
 def parse_json(content: bytes, budget: Budget, what: str, *, nan: bool = True) -> Any:
@@ -43,7 +45,7 @@ def parse_json(content: bytes, budget: Budget, what: str, *, nan: bool = True) -
         raise ValueError(f"it is {depth:,} deep, and may be {most}; limits=dcomp.Limits(depth=…)")
     cost = len(content) * (3 if content.isascii() else 9) + memory
     budget.charge(cost, what)
-    value = (_LENIENT if nan else _STRICT).decode(content.decode())
+    value = _DECODERS[nan, bool(_LARGE.search(content))].decode(content.decode())
     if not nan and _SURROGATE.search(content):
         json.dumps(value, ensure_ascii=False).encode()  # a ValueError for half a character
     budget.free(cost)
@@ -103,10 +105,11 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word[:40]} is no finite number")
 
 
-_LENIENT = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole_number)
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_once,
-    parse_int=_whole_number,
-    parse_float=_finite,
-    parse_constant=_refuse,
-)
+_LENIENT: dict[str, Any] = {"object_pairs_hook": _once}
+_STRICT: dict[str, Any] = {**_LENIENT, "parse_constant": _refuse}
+_DECODERS = {
+    (True, False): json.JSONDecoder(**_LENIENT),
+    (True, True): json.JSONDecoder(**_LENIENT, parse_int=_whole_number),
+    (False, False): json.JSONDecoder(**_STRICT),
+    (False, True): json.JSONDecoder(**_STRICT, parse_int=_whole_number, parse_float=_finite),
+}  # nan or not, large numbers or none

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dcomp.atomic import temporary_folder
 from dcomp.data.counts import Counts
 from dcomp.errors import InvalidParameter, MissingDependency
 from dcomp.io.write_sparse import packed, text
@@ -106,8 +106,8 @@ def write_h5ad(counts: Counts, path: Path) -> None:
     made = anndata.AnnData(
         counts.to_scipy().copy(), obs=pandas.DataFrame(about, index=ids), var=var
     )
-    with tempfile.TemporaryDirectory(prefix="dcomp-") as folder, packed(path) as stream:
-        whole = Path(folder, "counts.h5ad")  # by h5py, which needs a place of its own
+    with temporary_folder() as folder, packed(path) as stream:
+        whole = folder / "counts.h5ad"  # by h5py, which needs a place of its own
         made.write_h5ad(whole)
         with whole.open("rb") as ready:
             while piece := ready.read(1 << 20):

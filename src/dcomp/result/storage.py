@@ -59,6 +59,7 @@ from dcomp.result.stored_versions import upgraded
 FORMAT, VERSION = "dcomp-fit", 4
 MANIFEST, NAMES, SEAL = "manifest.json", "names.json", "seal"
 _MOST_AXES = {"draws": 4, "carried": 3}  # of an array, by its folder; 2 elsewhere
+_AHEAD = 1 << 16  # bytes that are read at a time: most fits whole, since members are small
 _OF_TEXT = 5  # bytes of memory that each byte of JSON takes before it is parsed
 _OF_MANIFEST = 2  # the same of a manifest, most of which are rows of histories
 _KNOWN_NEEDS = frozenset({"parts", "known"})
@@ -187,7 +188,9 @@ def load(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Fit:
         raise InvalidFile(f"{source}: expected a fit, found a folder")
     budget = Budget(source, limits)
     try:
-        with source.open("rb") as stream:
+        with source.open("rb", _AHEAD) as stream:
+            if not stream.seekable():
+                raise InvalidFile(f"{source}: a fit is read from a file, not from a pipe")
             budget.trust(os.fstat(stream.fileno()).st_size)
             return _read(_archive(stream, budget, source), budget, source)
     except InvalidFile:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import types
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _LEAST, _MOST = -(1 << 63), 1 << 64
+_PLAIN = frozenset({int, float, str, bool, tuple, type(None)})  # which are no dataclasses
+_Test = Callable[[Any], bool]
 
 # A manifest, part by part: a type, a list of one, what each key of an object holds ("parts?" need
 # not be there), or any of several.
@@ -87,38 +90,48 @@ def check_fields(thing: Any, place: str) -> None:
     Traceback (most recent call last):
     ValueError: inner_updates of the history must be of type float; found inf
     """
-    kind: Any = type(thing)
-    hints = _hints(kind)
-    for field in fields(thing):
-        value = getattr(thing, field.name)
-        if is_dataclass(value):
-            check_fields(value, field.name)
-        elif not _matches(value, hints[field.name]):
-            kind = getattr(hints[field.name], "__name__", str(hints[field.name]))
-            raise ValueError(
-                f"{field.name} of {place} must be of type {kind}; found {str(value)[:40]}"
-            )
+    of: Any = type(thing)
+    for name, (hint, holds) in _tests(of).items():
+        value = getattr(thing, name)
+        if type(value) not in _PLAIN and is_dataclass(value):
+            check_fields(value, name)
+        elif not holds(value):
+            kind = getattr(hint, "__name__", str(hint))
+            raise ValueError(f"{name} of {place} must be of type {kind}; found {str(value)[:40]}")
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """Annotations are texts that Python compiles each time it is asked, and a history has a row per
-    sweep."""
-    return get_type_hints(kind)
+def _tests(kind: Any) -> dict[str, tuple[Any, _Test]]:
+    """For each field its annotation and whether a value is of it. Made once: annotations are texts
+    that Python compiles each time it is asked, and a history has a row per sweep."""
+    hints = get_type_hints(kind)
+    return {field.name: (hints[field.name], _test(hints[field.name])) for field in fields(kind)}
 
 
-def _matches(value: Any, hint: Any) -> bool:
-    origin = get_origin(hint)
+def _test(hint: Any) -> _Test:
+    """Whether a value is of such an annotation."""
+    origin, within = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return any(_matches(value, part) for part in get_args(hint))
+        parts = [_test(part) for part in within]
+        if len(parts) == 2:  # X | None, nearly always
+            first, second = parts
+            return lambda value: first(value) or second(value)
+        return lambda value: any(holds(value) for holds in parts)
     if origin is Literal:
-        return type(value) is str and value in get_args(hint)
+        return lambda value: type(value) is str and value in within
     if origin is tuple:
-        return isinstance(value, tuple) and all(_matches(v, get_args(hint)[0]) for v in value)
-    if hint is Any or hint is type(None):
-        return hint is Any or value is None
+        each = _test(within[0])
+        return lambda value: isinstance(value, tuple) and all(map(each, value))
+    if hint is Any:
+        return lambda value: True
     if hint is float:
-        return type(value) in (int, float) and abs(value) < 2**1000 and math.isfinite(value)
-    if hint is int:
-        return type(value) is int and _LEAST <= value < _MOST
-    return type(value) is hint
+        return _is_number
+    return _is_whole if hint is int else lambda value: type(value) is hint
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 2**1000 and math.isfinite(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and _LEAST <= value < _MOST

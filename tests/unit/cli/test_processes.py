@@ -62,6 +62,52 @@ def test_streams_that_are_closed(corpus, tmp_path, environment, closed):
     assert dcomp.load(tmp_path / "closed.dcomp").n_components == 2
 
 
+def test_standard_input_that_is_closed(environment, tmp_path):
+    words = ["sh", "-c", '"$@" <&-', "sh", *COMMAND, "fit", "-", "-k", "2"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == "dcomp: error: standard input: it is closed\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_process_that_is_ended_leaves_nothing(environment, tmp_path, number):
+    """Standard input is kept in a file while it comes, and may be much."""
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("whoever runs the tests has it ignored")
+    environment = environment | {"TMPDIR": str(tmp_path)}
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [*COMMAND, "fit", "-", "-k", "2", "-o", "fit.dcomp"]
+    with subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes) as process:
+        process.stdin.write(b"cat dog\n" * 1000)
+        process.stdin.flush()
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob("dcomp-*/stdin")):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+        assert process.stderr.read() == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fit_that_is_ended_is_ended_at_once(environment, tmp_path, corpus):
+    """In the midst of native work, too."""
+    command = [*COMMAND, "fit", str(corpus), "-k", "300", "--algorithm", "collapsed-gibbs"]
+    command += ["--max-iter", "1000000", "-o", "fit.dcomp"]
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE
+    ) as process:
+        time.sleep(5)
+        start = time.monotonic()
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+        assert time.monotonic() - start < 10
+    assert not list(tmp_path.glob("*.dcomp"))
+    assert not list(tmp_path.glob(".dcomp*"))
+
+
 def test_a_terminal_that_does_not_know_its_width(fitted, environment):
     known, unknown = (
         subprocess.run(

@@ -65,3 +65,11 @@ def test_the_evidence_of_one_number_is_compared_with_none(run, corpus):
     shown = run("select", corpus, "-k", "2", "--chains", 2, "--starts", 1, "--evidence", "yes")
     assert "It is the only number that was tried." in shown.out, shown.err
     assert "evidence is highest" not in shown.out
+
+
+@pytest.mark.parametrize("ks", ["1-999999999", "2,70000", "9" * 5000, "1-" + "9" * 18])
+def test_more_components_than_there_can_be_are_refused_before_they_are_listed(run, corpus, ks):
+    done = run("select", corpus, "-k", ks)
+    assert done.code == 2
+    assert "-k must be" in done.err or "must be at most 65,535" in done.err
+    assert len(done.err) < 300

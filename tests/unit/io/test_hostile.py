@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zipfile
 
 import numpy as np
@@ -233,3 +234,30 @@ def test_every_form_of_npz(tmp_path, form, compressed):
     table = sparse.csr_array([[1, 0, 2, 0], [0, 3, 0, 0]])
     sparse.save_npz(tmp_path / "a.npz", table.asformat(form), compressed=compressed)
     assert (dcomp.read(tmp_path / "a.npz").to_scipy().toarray() == table.toarray()).all()
+
+
+@pytest.mark.parametrize("field", ["1_0", "1_0.5", "1_000"])
+@pytest.mark.parametrize("fractional", [False, True])
+def test_what_only_python_takes_for_a_number_is_none(tmp_path, field, fractional):
+    (tmp_path / "a.csv").write_text(f"doc,word,count\na,b,{field}\na,c,1\n")
+    with pytest.raises(dcomp.InvalidFile, match=rf"a\.csv:2: counts must be .*'{field}'"):
+        dcomp.read(tmp_path / "a.csv", fractional=fractional)
+
+
+@pytest.mark.parametrize("field", ["1_0", "2_1"])
+def test_names_with_a_mark_are_names(tmp_path, field):
+    """A column of them in front names the lines."""
+    (tmp_path / "a.csv").write_text(f"plate,x,y\n1_0,1,2\n{field}1,3,4\n")
+    assert dcomp.read(tmp_path / "a.csv").doc_ids == ("1_0", f"{field}1")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_fit_in_a_pipe_is_refused(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    keep = os.open(path, os.O_RDWR)  # so that opening it does not wait
+    try:
+        with pytest.raises(dcomp.InvalidFile, match="from a file, not from a pipe"):
+            dcomp.load(path)
+    finally:
+        os.close(keep)
