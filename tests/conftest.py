@@ -26,6 +26,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(os.cpu_count() or 1, 4)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The pages of the guides first: they take longest, and of several processes none should be
+    left alone with them at the end."""
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
 @pytest.fixture(scope="session")
 def planted() -> tuple[dcomp.Counts, np.ndarray]:
     """300 documents of about 60 words from three components that share few words, and their Θ."""
