@@ -11,6 +11,8 @@ from contextvars import ContextVar
 
 from dcomp.printable import printable
 
+_MOST = 2000  # letters of a message
+
 
 class DcompError(Exception):
     """Base of every error that dcomp raises on purpose.
@@ -22,7 +24,10 @@ class DcompError(Exception):
     """
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        text = super().__str__()
+        if len(text) > _MOST:  # a name of a million letters is seen to be one
+            text = f"{text[: _MOST // 2]} … {text[-_MOST // 4 :]}"
+        return printable(text)
 
 
 class InvalidCounts(DcompError, ValueError):

@@ -23,6 +23,7 @@ from scipy import sparse
 
 import dcomp
 from dcomp.io.ancestry import read_ancestry
+from dcomp.printable import printable_lines
 from dcomp.recipe import Config, Recipe
 from fuzzing.archives import Members, edited, members_of, npy
 from fuzzing.choices import Choices
@@ -185,6 +186,7 @@ def check_counts(counts: dcomp.Counts) -> None:
     about = counts.attributes
     hold(all(len(about[name]) == counts.n_docs for name in about), "Counts: a value per document")
     hold(len(counts.fingerprint()) == 64 and bool(repr(counts)), "Counts: can be named")
+    hold(printable_lines(repr(counts)) == repr(counts), "Counts: safe to look at")
 
 
 def ancestry(content: bytes) -> None:

@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 
 import dcomp
+from dcomp.printable import printable_lines
 from dcomp.result.storage import MANIFEST, SEAL, digest
 from fuzzing.archives import Members, edited, members_of
 from fuzzing.choices import Choices
@@ -102,7 +103,8 @@ def check(content: bytes) -> None:
     except dcomp.DcompError:  # such as an exposure that new documents need
         transformed = np.zeros(0)
     hold(bool(np.isfinite(transformed).all()), "transform: finite")
-    str(fit)
+    shown = str(fit)
+    hold(printable_lines(shown) == shown, "shown: safe to look at")
     if crc32(content) % SELDOM == 0:
         _check_again(fit, path)
 

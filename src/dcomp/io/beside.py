@@ -42,7 +42,7 @@ def renamed(path: Path, old: str, new: str) -> Path | None:
         return None
     head, _, tail = name.rpartition(old)
     found = (path.with_name(head + new + tail + suffix) for suffix in _PACKED)
-    return next((place for place in found if place.exists()), None)
+    return next((place for place in found if place.is_file()), None)
 
 
 def required(path: Path, old: str, new: str, what: str) -> Path:

@@ -302,7 +302,7 @@ def vocabulary(
         if budget is not None:
             budget.trust(OF_NAME * len(vocab))
         return vocab, "vocab"
-    path = Path(vocab) if vocab is not None else next((p for p in beside if p.exists()), None)
+    path = Path(vocab) if vocab is not None else next((p for p in beside if p.is_file()), None)
     if path is None:
         return None, ""
     budget = Budget(path) if budget is None else budget

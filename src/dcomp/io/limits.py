@@ -114,14 +114,18 @@ may take 1 kB; limits=dcomp.Limits(memory=…) allows more
     def decompressed(self, n_out: int, n_in: int, window: int = 0) -> None:
         """Count what has come out of a compressed file so far, and what went in."""
         self._out, self._in, self._window = n_out, n_in, window
+        self.unpacked(n_out, n_in)
+        if window:
+            self.charge(0, "what it holds")
+
+    def unpacked(self, n_out: int, n_in: int) -> None:
+        """An error where more came out of a file than may; it vouches for nothing."""
         most = self.limits.decompressed or max(FLOOR, RATIO * n_in)
         if n_out > int(most):
             raise InvalidFile(
                 f"{self.path}: {in_bytes(n_in)} of it are {in_bytes(n_out)} decompressed, and may "
                 f"be {in_bytes(int(most))}; {_how('decompressed')}"
             )
-        if window:
-            self.charge(0, "what it holds")
 
     @property
     def allowed(self) -> int:

@@ -69,7 +69,8 @@ def records(
     check_columns(path, columns, options, free_labels)
     named = {*options.text, *options.labels, options.id or ID, *conditions(where)}
     chosen = [name for name in columns if name in named]
-    number = 0
+    number = unpacked = 0
+    size = path.stat().st_size
     repeated = [place for place in paths if place.split(".")[0] in chosen]  # of lists, too
     with parquet.ParquetFile(path, read_dictionary=repeated) as file:
         for batch in file.iter_batches(_ROWS, columns=chosen, use_threads=False):
@@ -78,6 +79,8 @@ def records(
                 record = {name: batch.column(name)[row].as_py() for name in chosen}
                 cost = sum(map(_cost, record.values()))
                 budget.charge(cost, f"row {number:,}")
+                unpacked += cost // 4  # letters; few of them may be said many times
+                budget.unpacked(unpacked, size)
                 yield f"{path}: row {number:,}", record
                 budget.free(cost)
 

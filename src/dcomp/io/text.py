@@ -43,6 +43,9 @@ def read_text(
         files = sorted(path.rglob("*.txt"))
         if not files:
             raise InvalidFile(f"{path}: the folder holds no .txt file")
+        for file in files:  # whoever made the folder may have left a pipe there, which waits
+            if file.exists() and not (file.is_file() or file.is_dir()):
+                raise InvalidFile(f"{file}: a pipe or a device is no document of a folder")
         ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
         budget.trust(OF_NAME * len(files))  # files that are there vouch for their names
         texts = (

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -63,6 +64,8 @@ _AHEAD = 1 << 16  # bytes that are read at a time: most fits whole, since member
 _OF_TEXT = 5  # bytes of memory that each byte of JSON takes before it is parsed
 _OF_MANIFEST = 2  # the same of a manifest, most of which are rows of histories
 _KNOWN_NEEDS = frozenset({"parts", "known"})
+
+_REASON = re.compile(r"[a-z][a-z -]{0,39}")
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -230,6 +233,8 @@ def _read(archive: Archive, budget: Budget, source: Path) -> Fit:
     check_fit(state, algorithm, features, provenance, history, chains)
     if doc_ids is not None and len(doc_ids) != len(state.c):
         raise ValueError(f"it names {len(doc_ids)} documents, and has {len(state.c)}")
+    if not _REASON.fullmatch(manifest["reason"]):  # it is shown
+        raise ValueError("its reason to end is not a word or two")
     exposure = _exposure(arrays.get("exposure"), manifest["exposure_rule"], state, features)
     kept = read_draws(
         manifest["draws"], folders.get("draws", {}), state, features, doc_ids, chains or (history,)

@@ -261,3 +261,22 @@ def test_a_fit_in_a_pipe_is_refused(tmp_path):
             dcomp.load(path)
     finally:
         os.close(keep)
+
+
+LONG = b"x" * 100_000
+AT_LENGTH = {
+    "a.csv": b"id," + LONG + b"," + LONG + b"\na,1,2\n",
+    "b.csv": b"doc,word,count\n" + (LONG + b",b,2147483647\n") * 2,
+    "x.vcf": b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t" + LONG + b"\t" + LONG,
+}
+
+
+@pytest.mark.parametrize("name", AT_LENGTH)
+def test_what_a_file_says_at_length_is_told_in_short(tmp_path, name):
+    (tmp_path / name).write_bytes(AT_LENGTH[name])
+    with pytest.raises(dcomp.InvalidFile) as caught:
+        dcomp.read(tmp_path / name)
+    said = str(caught.value)
+    assert len(said) < 2500
+    assert said.startswith(str(tmp_path))
+    assert "xxx …" in said

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import lzma
+import os
 import sys
 
 import numpy as np
@@ -172,6 +173,30 @@ def test_a_small_parquet_file_cannot_ask_for_much(tmp_path):
     assert path.stat().st_size < 10_000
     with pytest.raises(InvalidFile, match=r"would take .* of memory"):
         dcomp.read(path)
+
+
+def test_a_small_parquet_file_cannot_ask_for_much_time(tmp_path):
+    """One text that every row repeats, and that is no word."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "p.parquet"
+    column = pyarrow.array(["z" * 500_000]).dictionary_encode().take(pyarrow.array([0] * 20_000))
+    parquet.write_table(pyarrow.table({"text": column}), path)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InvalidFile, match=r"decompressed, and may be 64 MB; limits=dcomp\.Limits"):
+        dcomp.read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
+    (tmp_path / "a.txt").write_text("cat\n")
+    os.mkfifo(tmp_path / "b.txt")
+    with pytest.raises(InvalidFile, match=r"b\.txt: a pipe or a device is no document"):
+        dcomp.read(tmp_path)
+    os.mkfifo(tmp_path / "vocab.c.txt")
+    (tmp_path / "docword.c.txt").write_text("1\n1\n1\n1 1 1\n")
+    assert dcomp.read(tmp_path / "docword.c.txt").features.names is None
 
 
 @pytest.mark.parametrize("pack", [bytes, lzma.compress])

@@ -170,7 +170,18 @@ EDITS = {
     "no such rule": (edit(exposure_rule="half"), "no exposure rule"),
     "an option of another kind": (lambda m: m["algorithm"].update(dtype=32), "dtype"),
     "a reason that is none": (edit(reason=None), "reason must be text"),
+    "a reason that a terminal obeys": (edit(reason="\x1b[2Jconverged"), "not a word or two"),
+    "a reason of many letters": (edit(reason="x" * 100_000), "not a word or two"),
 }
+
+
+@pytest.mark.parametrize("key", ["version", "format", "needs", "exposure_rule"])
+def test_what_a_file_says_at_length_is_told_in_short(path, key):
+    said = "x" * 100_000
+    sealed.edit_manifest(path, edit(**{key: [said] if key == "needs" else said}))
+    with pytest.raises(dcomp.InvalidFile) as caught:
+        dcomp.load(path)
+    assert len(str(caught.value)) < 2500
 
 
 @pytest.mark.parametrize("case", EDITS)
