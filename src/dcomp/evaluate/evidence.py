@@ -221,7 +221,7 @@ def _learned(
     fitted = fit(
         counts.cut_at((0,)),  # as the chains have it, so that no cut changes the evidence
         model,
-        CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2).suited(model),
+        CollapsedGibbs(burn_in=LEARNING_SWEEPS // 2),
         exposure=exposure,
         max_iter=LEARNING_SWEEPS,
         executor=executor,
@@ -254,7 +254,7 @@ def _two_sided(
     fitted = fit(
         observed.counts.cut_at((0,)),
         model,
-        two_sided.REFERENCE.suited(model),
+        two_sided.REFERENCE,
         exposure=exposure,
         max_iter=two_sided.FIT_SWEEPS,
         n_chains=budget.n_starts,

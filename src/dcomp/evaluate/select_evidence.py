@@ -144,8 +144,7 @@ class Measured:
         """How they are fitted from each other."""
         how: Any = {"max_iter": NEAR_SWEEPS, "seed": self.plan.seed, "worth": self._worth}
         counts = self.plan.counts.cut_at((0,))
-        near = NEAR.suited(self.model_of(self.numbers[0]))
-        return Ladder(counts, self.model_of, near, self._exposure, **how)
+        return Ladder(counts, self.model_of, NEAR, self._exposure, **how)
 
     def kept(self, K: int, n_sweeps: int, n_runs: int) -> KnownEvidence:
         """The evidence of one K, found or as it was kept."""
@@ -202,11 +201,10 @@ class Measured:
         return reduce(Rung.or_better, rungs)
 
     def _annealed(self, K: int, seed: int) -> Rung:
-        model = self.model_of(K)
         fitted = fit(
             self.plan.counts.cut_at((0,)),
-            model,
-            two_sided.REFERENCE.suited(model),
+            self.model_of(K),
+            two_sided.REFERENCE,
             exposure=self._exposure,
             max_iter=two_sided.FIT_SWEEPS,
             executor=self.executor,

@@ -127,10 +127,6 @@ class Algorithm(Protocol):
         """Itself with the options that were typed, all of them its own."""
         ...
 
-    def suited(self, model: Model) -> Self:
-        """Itself by default, with what this model needs besides."""
-        ...
-
     def apart(self, model: Model, observed: Observations) -> Self:
         """Itself as chains after the first run it: begun far from that one, where chains would
         begin alike otherwise, so that their spread is evidence."""
@@ -235,10 +231,6 @@ class Strategy:
         """Itself with the options that were typed, and with what the model wishes."""
         return self._changed(given, self.adding(occasion))
 
-    def suited(self, model: Model) -> Self:
-        """Itself: it suits all."""
-        return self
-
     def apart(self, model: Model, observed: Observations) -> Self:
         """Itself: seeds are apart."""
         return self
@@ -315,6 +307,7 @@ class Climber(Strategy):
 # chain of a tree cannot move a topic with all its words to another parent: unless it settles
 # slowly, the tree that it starts with by chance is the one that it ends with.
 SETTLE = 0.8
+LEARN_EVERY = 5  # sweeps from one step of learned priors to the next
 
 
 class Sampler(Strategy):
@@ -324,7 +317,7 @@ class Sampler(Strategy):
     runs_its_course: ClassVar[bool] = True
     usual_sweeps: ClassVar[int] = 200
     burn_in: int
-    learn_every: int
+    learn_every: int | None
     keep: Keep
 
     @property
@@ -342,20 +335,17 @@ class Sampler(Strategy):
         """Single."""
         return np.dtype(np.float32)
 
-    def suited(self, model: Model) -> Self:
-        """With priors learned in every sweep where scores can be exactly 0: how often they are and
-        how small the others are explain the same counts, and EM parts the two in many steps."""
-        if not model.scores.capabilities.exact_zeros:
-            return self
-        return self._changed({"learn_every": 1}, None)
+    def learns_in(self, sweep: int, model: Model) -> bool:
+        """Whether priors are learned in this sweep: in every fifth unless it says otherwise, and
+        where scores can be exactly 0 in every one from the middle of the burn-in on. How often they
+        are and how small the others are explain the same counts, and EM parts the two in many
+        steps; before a chain has found zeros these would lead to a prior that has none."""
+        is_later = 2 * sweep > self.burn_in
+        usual = 1 if is_later and model.scores.capabilities.exact_zeros else LEARN_EVERY
+        return sweep % (self.learn_every or usual) == 0
 
     def told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
         """With half of the sweeps to burn in unless it says otherwise, and the draws to keep."""
-        if occasion.named:
-            return self.suited(occasion.model)._told(given, occasion)
-        return self._told(given, occasion)
-
-    def _told(self, given: Mapping[str, Any], occasion: Occasion) -> Self:
         changes = dict(given)
         n_draws = changes.pop("n_draws", 0)
         kinds = changes.pop("draws_of", Keep().kinds)

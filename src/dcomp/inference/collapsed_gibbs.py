@@ -91,7 +91,8 @@ MANY = {"linear": 512, "tree": 512}
 class CollapsedGibbs(Sampler):
     """One token at a time given all the rest; posterior means over the recorded sweeps.
 
-    burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
+    burn_in: sweeps before recording. learn_every: sweeps from one update of learned priors to the
+    next; None for 5, or for 1 from the middle of the burn-in on where scores can be exactly 0.
     exact: True for the sequential sampler at any size, None for small corpora only.
     sparse: whether a token looks at all components or follows lists of those that its document and
     its feature use; None chooses by their number. Both draw from the same distribution.
@@ -109,7 +110,7 @@ class CollapsedGibbs(Sampler):
     """
 
     burn_in: int = 100
-    learn_every: int = 5
+    learn_every: int | None = None
     exact: bool | None = None
     sparse: bool | None = None
     start: str = "auto"
@@ -271,7 +272,7 @@ class CollapsedGibbs(Sampler):
             walk = self._walk(state.model, observed)
         model, sweep = state.model, state.sweep + 1
         learns = bool(model.scores.learned or model.loadings.learned)
-        learns = learns and sweep > self.anneal and sweep % self.learn_every == 0
+        learns = learns and sweep > self.anneal and self.learns_in(sweep, model)
         anew = sweep % ANEW_EVERY == 0 and self._switches(model, observed)
         how = Sweep(walk, state.shared, heated(model, sweep, self.anneal, self.heat), learns, anew)
         after, stats = executor.map_reduce(sweep_tokens, parts, state.locals, how)

@@ -50,7 +50,8 @@ SWITCH_FROM = 256
 class Gibbs(Sampler):
     """Draws of scores, loadings and allocation in turn; posterior means over the recorded sweeps.
 
-    burn_in: sweeps before recording. learn_every: sweeps between updates of learned priors.
+    burn_in: sweeps before recording. learn_every: sweeps from one update of learned priors to the
+    next; None for 5, or for 1 from the middle of the burn-in on where scores can be exactly 0.
     start: "random"; "mean-field" for a chain that begins near a mode, "seeded" for one near a mode
     of its own seed; "auto": where documents are long and the table is dense the former, in chains
     after the first the latter; else random. anneal: first sweeps with priors that begin stronger,
@@ -65,7 +66,7 @@ class Gibbs(Sampler):
     """
 
     burn_in: int = 100
-    learn_every: int = 5
+    learn_every: int | None = None
     start: str = "auto"
     anneal: int = 0
     keep: Keep = field(default_factory=Keep)
@@ -157,7 +158,7 @@ class Gibbs(Sampler):
             is_recorded=sweep > self.burn_in,
             is_kept=self.keep.wants(sweep - self.burn_in),
             keeps_scores="scores" in self.keep.kinds,
-            learns=sweep > self.anneal and sweep % self.learn_every == 0,
+            learns=sweep > self.anneal and self.learns_in(sweep, model),
         )
         after, stats = executor.map_reduce(_sweep, observed.parts, state.locals, how)
         n = read_only(stats.n)
@@ -306,11 +307,11 @@ def learn_from_counts(
     return with_learned(model, learned).with_loadings(loadings), capped + at_limit
 
 
-def check_schedule(burn_in: int, learn_every: int) -> None:
+def check_schedule(burn_in: int, learn_every: int | None) -> None:
     """An error unless both are in range."""
     if burn_in < 0:
         raise InvalidParameter(f"burn_in must be at least 0; got {burn_in}")
-    if learn_every < 1:
+    if learn_every is not None and learn_every < 1:
         raise InvalidParameter(f"learn_every must be at least 1; got {learn_every}")
 
 

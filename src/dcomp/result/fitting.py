@@ -80,9 +80,7 @@ def fit(
         counts = _cut_alike(counts, resume)
         exposure = _exposure_of(resume) if exposure is None else exposure
         allowed = resume.allowed if allowed is None else allowed
-    if algorithm is None:
-        usual: Algorithm = ALGORITHMS[registry.algorithm_name(model.key, counts=counts)]()
-        algorithm = usual.suited(model)
+    algorithm = algorithm or ALGORITHMS[registry.algorithm_name(model.key, counts=counts)]()
     if n_tries is not None:
         algorithm = _with_tries(algorithm, n_tries, resume)
     max_iter = algorithm.usual_sweeps if max_iter is None else max_iter

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 import dcomp
 from dcomp import _core
 from dcomp.data import Counts
-from dcomp.inference import CollapsedGibbs, gibbs
+from dcomp.inference import ALGORITHMS, gibbs
 from dcomp.models import ConditionalGammaPoisson, Observations
 
 K = 8
@@ -59,7 +59,8 @@ def test_single_words_do_not_find_the_zeros(monkeypatch):
 
 @pytest.mark.parametrize("algorithm", ["gibbs", "collapsed-gibbs"])
 def test_the_priors_of_short_documents_are_recovered(algorithm):
-    """Learned in every sweep; every fifth leaves ρ at 0.47 and 0.49, and α at 0.12 and 0.14."""
+    """Learned in every sweep from the middle of the burn-in on; every fifth leaves ρ at 0.47 and
+    0.49, and α at 0.12 and 0.14."""
     truth = ConditionalGammaPoisson.build(15, alpha=1.0, beta=0.03, rho=0.8, gamma=0.05)
     features = dcomp.Counts.from_matrix(np.ones((1, 300), int)).features
     counts, *_ = truth.simulate(features, np.ones(300), np.random.default_rng(0))
@@ -70,17 +71,22 @@ def test_the_priors_of_short_documents_are_recovered(algorithm):
 
 
 def test_who_learns_in_every_sweep():
-    """What can be 0, by default; an algorithm of one's own keeps what it says."""
-    X = np.full((6, 4), 3)
-    assert dcomp.fit(X, ConditionalGammaPoisson.build(2), max_iter=2).algorithm.learn_every == 1
-    for model, algorithm, every in (
-        ("CGP", "gibbs", 1),
-        ("CGP", "collapsed-gibbs", 1),
-        ("CGP", CollapsedGibbs(burn_in=1), 5),
-        ("DM", "gibbs", 5),
+    """What can be 0, unless it is told otherwise."""
+    X = np.random.default_rng(0).poisson(2.0, (9, 5))
+    for name, model, options, every in (
+        ("gibbs", "CGP", {}, 1),
+        ("collapsed-gibbs", "CGP", {}, 1),
+        ("collapsed-gibbs", "CGP", {"learn_every": 3}, 3),
+        ("gibbs", "DM", {}, 5),
     ):
-        how = {"model": model, "algorithm": algorithm, "max_iter": 2, "verbose": 0}
-        assert dcomp.DCA(2, **how).fit(X).fit_.algorithm.learn_every == every
+        algorithm = ALGORITHMS[name](burn_in=1, **options)
+        ends = []
+        for sweeps in range(every, every + 2):
+            how = {"model": model, "algorithm": algorithm, "max_iter": sweeps, "start": None}
+            ends.append(dcomp.DCA(2, verbose=0, **how).fit(X).fit_.model.scores.alpha)
+        begun = dcomp.DCA(2, verbose=0, model=model).recipe.resolve(dcomp.as_counts(X)).model
+        assert not np.array_equal(ends[0], begun.scores.alpha)
+        assert np.array_equal(*ends) == (every > 1)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 2.5])
