@@ -127,9 +127,9 @@ def contents(material: Material, order: Order) -> dict[str, Any]:
         },
         "score": overview.score(material, _heldout(material, order.heldout)),
         "facts": [
-            ("Model", overview.model_facts(material)),
-            ("Data", overview.data_facts(material)),
-            ("How it was made", overview.making(material, order.command)),
+            ("Model", _on_page(overview.model_facts(material))),
+            ("Data", _on_page(overview.data_facts(material))),
+            ("How it was made", _on_page(overview.making(material, order.command))),
         ],
         "left_out": [name_on_page(line, 600) for line in overview.left_out(material)],
         "table": [
@@ -145,6 +145,11 @@ def contents(material: Material, order: Order) -> dict[str, Any]:
         "panels": _panels(data),
         "data": data,
     }
+
+
+def _on_page(facts: overview.Facts) -> overview.Facts:
+    """Versions, dates and the like are what the file of the fit says."""
+    return [(name, name_on_page(value, 600)) for name, value in facts]
 
 
 def _heldout(material: Material, heldout: Any) -> Any:
@@ -174,7 +179,7 @@ def page_data(material: Material, order: Order, judged: Any) -> dict[str, Any]:
     shown = {int(i) for documents in examples for i in documents.numbers}
     data: dict[str, Any] = {
         "version": 1,
-        "id": fit.provenance.data_fingerprint[:16] + f"-{fit.seed}-{K}",
+        "id": name_on_page(fit.provenance.data_fingerprint[:16]) + f"-{fit.seed}-{K}",
         "speech": asdict(material.speech),
         "names": material.component_names,
         "sizes": packed_shares(material.sizes),

@@ -1,6 +1,7 @@
 """Text from data is text on the page, whatever it says; and the page lets nothing else run."""
 
 import base64
+import dataclasses
 import hashlib
 import re
 from html.parser import HTMLParser
@@ -88,6 +89,19 @@ def test_a_line_of_ten_megabytes_is_a_beginning_and_no_markup(tmp_path):
     assert view["cut"]
     assert 2_000 < sum(len(piece) for piece in view["text"] if isinstance(piece, str)) < 100_000
     assert "\x1b" not in page
+
+
+def test_versions_and_dates_are_what_a_file_says(tmp_path):
+    counts = dcomp.Counts.from_texts(["cat mouse cat", "a mouse", "a cat"])
+    fit = dcomp.LDA(2, verbose=0).fit(counts).fit_
+    says = "\x1b[2J\u202e<b>" + "9" * 10_000
+    versions = ("dcomp", "numpy", "scipy", "python", "created", "data_fingerprint")
+    told = dataclasses.replace(fit.provenance, **dict.fromkeys(versions, says))
+    path = tmp_path / "r.html"
+    page = dcomp.report(dataclasses.replace(fit, provenance=told), counts, path).read_text("utf-8")
+    assert not {"\x1b", "\u202e"} & set(page)
+    assert "<b>9" not in page
+    assert "9" * 3000 not in page
 
 
 def test_scripts_in_json():
