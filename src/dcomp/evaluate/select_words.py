@@ -182,7 +182,10 @@ def _edges(selection: Selection) -> Iterator[str]:
     if len(ks) == 1 or selection.is_clear:
         return
     by_evidence = selection.decided_by == "evidence"
-    if ks[-1] in (_not_empty(selection) if by_evidence else selection.indistinct):
+    largest = selection.candidates[-1]
+    told_worse = largest.behind > 2 * largest.behind_error  # by what was held out
+    is_open = ks[-1] in (_not_empty(selection) if by_evidence else selection.indistinct)
+    if is_open and (ks[-1] == selection.recommended or not told_worse):
         yield f"{ks[-1]} is the largest number that was tried: more may be as good, or better."
     if 1 < ks[0] == selection.recommended:
         yield f"{ks[0]} is the smallest number that was tried: fewer may do."

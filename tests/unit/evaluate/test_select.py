@@ -412,6 +412,10 @@ def test_components_that_stay_empty_are_no_rivals_in_words():
     text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
     assert "The data cannot tell between 2 and 4" in text
     assert "4 is the largest number that was tried" in text
+    # Nobody needs to try five where held-out words speak against four.
+    table[3] = candidate(4, 0.5, 0.1, **fenced(-10.2, 1.0), evidence_in_use=4)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert "largest number" not in text
 
 
 def test_votes_are_not_called_words():
