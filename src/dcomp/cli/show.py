@@ -105,7 +105,8 @@ def component_table(
         table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=_LONGEST)
     table.add_column("tokens", **number)
     for title in more or {}:
-        table.add_column(title, **number)
+        # It may be a value of an attribute, of whatever length.
+        table.add_column(printable(title), **number, overflow="ellipsis", max_width=_LONGEST)
     table.add_column(ranking.title(fit), overflow="fold")
     top, part = ranking.cells(fit), shares(fit)
     for k in np.argsort(-part, kind="stable").tolist():

@@ -30,6 +30,7 @@ FEATURES = [
     "x" * 300,
 ]
 DOCUMENTS = [*FEATURES, "=1+1", "tag\U000e0041", "line\u2028sep", "soft\xadhyphen"]
+EVIL = "\x1b[2J\u202e\u200b[red]"
 STYLE = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[hl]|\x1b\[1?[AK]|\x1b\[2K|\r")  # rich's own
 
 
@@ -116,6 +117,23 @@ def test_json_says_the_exact_names(narrow, corpus):
     assert_safe(judged)
     assert {row["document"] for row in json.loads(judged.out)["outliers"]} == set(DOCUMENTS)
     assert "日本語の名前" in judged.out  # what can be read is left to read
+
+
+def test_groups_and_names_of_components(narrow, tmp_path):
+    """Values of attributes are titles of columns, names that a fit was given stand in front."""
+    texts = ("cat dog cat", "dog fish", "fish cat dog", "dog dog")
+    rows = [
+        {"text": text, EVIL: f"{EVIL} {i % 2}" + "x" * 500, "size": i}
+        for i, text in enumerate(texts)
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    given = ("fit", "in.jsonl", "-k", 2, "-o", "fit.dcomp", "-q", "--labels", f"{EVIL},size")
+    assert narrow(*given).code == 0
+    named = dcomp.load(tmp_path / "fit.dcomp").rename({0: EVIL, 1: f"{EVIL}2"})
+    dcomp.save(named, tmp_path / "fit.dcomp", overwrite=True)
+    for by in (EVIL, "size"):
+        assert_safe(narrow("show", "fit.dcomp", "in.jsonl", "--by", by))
+    assert_safe(narrow("diagnose", "fit.dcomp"))
 
 
 def test_the_other_commands(narrow, corpus):
