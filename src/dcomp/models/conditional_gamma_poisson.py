@@ -154,13 +154,15 @@ class ConditionalGammaScores(GammaScores):
         self, seen: Sums | None, pseudo: Pseudo | None = None
     ) -> tuple[ConditionalGammaScores, tuple[str, ...]]:
         """One EM step for α, β and ρ given drawn counts c (I, K): scores are weighed by
-        u = P(l > 0 | c), and ρ is the mean of 1 − u (MODELS §6)."""
+        u = P(l > 0 | c), and ρ is the mean of 1 − u (MODELS §6), but at least half a document: from
+        a ρ of 0, which a chain has before it finds its first zero, there is no way back."""
         learned, capped = super().learn_from_counts(seen, pseudo)
         if seen is None or not self.learn_rho:
             return learned, capped
         if pseudo is not None:
             seen = seen + pseudo.sums(self.n_components)
-        rho = np.clip(1 - seen["present"] / np.maximum(seen["n_docs"], 1), 0.0, RHO_CAP)
+        least = 0.5 / (seen["n_docs"] + 1)
+        rho = np.clip(1 - seen["present"] / np.maximum(seen["n_docs"], 1), least, RHO_CAP)
         return replace(learned, rho=rho), (*capped, "rho") if (rho >= RHO_CAP).any() else capped
 
     def native(

@@ -152,7 +152,7 @@ def test_the_summary_says_it():
     assert line in summary_lines(short, X)
     even = replace(fit, state=fit.state.changed(c=np.ones((2, 2))))
     assert "0 % of scores are negligible (under 0.01 expected words)" in summary_lines(even, X)
-    model = dcomp.DCA(2, model="CGP", rho=0.5, max_iter=20, verbose=0).fit(X)
+    model = dcomp.DCA(2, model="CGP", max_iter=20, verbose=0).fit(X)
     said = [line for line in summary_lines(model.fit_, X) if "negligible" in line]
     assert len(said) == 1
     assert said[0].endswith("% are zero by the posterior")
