@@ -26,6 +26,7 @@ from dcomp.errors import (
     warn,
 )
 from dcomp.evaluate.align import Alignment, similarity
+from dcomp.evaluate.dispersion import STRONG, dispersion
 from dcomp.evaluate.mcmc import SHORTEST, rhat_of_all
 from dcomp.evaluate.modes import pooled_chains
 from dcomp.executors import LocalExecutor
@@ -65,6 +66,8 @@ class Intervals:
     rhat: 1 where the chains agree; above 1.05 an interval is not to be trusted yet.
     stability: how similar each chain's components are to those of the fit, (chain, K).
     groups: the same for the mean over the documents of each group, where groups were given.
+    dispersion: how many times the variance of the model the counts have; where that is 2 or more,
+    all intervals are too narrow, and say so.
     """
 
     names: Names
@@ -80,6 +83,7 @@ class Intervals:
     n_draws: int  # of each chain
     stability: FloatArray
     groups: Intervals | None = None
+    dispersion: float = float("nan")
 
     @property
     def quotable(self) -> npt.NDArray[np.bool_]:
@@ -105,10 +109,12 @@ class Intervals:
     def head(self) -> list[str]:
         """What these intervals are, in a line or two."""
         what = "shares" if self.shares else "scores"
+        warned = [_too_narrow(self.dispersion)] if self.dispersion >= STRONG else []
         return [
             f"{100 * self.level:g} % intervals of {what}, {self.n_chains} chains of "
             f"{self.n_draws} draws;",
             f"chains agree on {100 * self.settled:.0f} % of them (R-hat at most {SETTLED})",
+            *warned,
         ]
 
     def row(self, name: str | int) -> int:
@@ -224,6 +230,10 @@ def intervals(
         "shares": shares or not fit.model.has_exposure,
         "stability": read_only(np.array([found.similarity for found in matched])),
     }
+    mean = traces.mean(axis=(0, 1))
+    common["dispersion"] = dispersion(counts, mean, np.asarray(fit.Theta, np.float64))
+    if common["dispersion"] >= STRONG:
+        warn(_too_narrow(common["dispersion"]), DataWarning)
     rows = _summary(traces, names, "document", common)
     if labels is None:
         return rows
@@ -249,6 +259,12 @@ class Chains:
     ) -> list[tuple[Draw, ...]]:
         """The draws of each chain."""
         model = fit.model
+        if fit.algorithm.estimates == "likelihood":
+            raise UnsupportedCombination(
+                f"a fit by {fit.algorithm.name} has no priors, and intervals of chains that need "
+                "some would contradict it: fit by mean field or a sampler; of genotypes "
+                "dcomp.use.admixture has intervals of resampled loci"
+            )
         if model.scores.capabilities.sampling != "direct" or not model.scores.capabilities.proper:
             raise UnsupportedCombination(
                 f"chains cannot begin at a fit of model {model.key} by {fit.algorithm.name}: fit "
@@ -306,6 +322,13 @@ def _at_fit(fit: Fit, observed: Observations, workers: LocalExecutor) -> MeanFie
     ends = (*observed.counts.firsts[1:], observed.counts.n_docs)
     pieces = zip(observed.counts.firsts, ends, strict=True)
     return MeanFieldStart(fit.model, [Local(read_only(c[a:b])) for a, b in pieces], weights)
+
+
+def _too_narrow(found: float) -> str:
+    return (
+        f"counts vary {found:.1f} times as much as the model has it: these intervals are too "
+        "narrow, and not to be quoted"
+    )
 
 
 def learning_gamma(fit: Fit) -> Model:

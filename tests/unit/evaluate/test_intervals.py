@@ -10,7 +10,9 @@ import pytest
 import dcomp
 from dcomp import evaluate
 from dcomp.data import FeatureSpace
+from dcomp.errors import UnsupportedCombination
 from dcomp.evaluate.align import Alignment, similarity
+from dcomp.evaluate.dispersion import dispersion
 from dcomp.evaluate.intervals import learning_gamma
 from dcomp.inference import MeanField
 from dcomp.models import MODELS
@@ -71,6 +73,44 @@ def test_kept_draws_of_another_gamma_than_they_look_like():
         with warnings.catch_warnings():
             warnings.simplefilter("error", dcomp.DataWarning)
             evaluate.intervals(fit, counts)
+
+
+def test_counts_that_vary_more_than_the_model_has_it_are_said_to():
+    """Each word three times: three times the variance, and shares no better known than by a third
+    of the words. Of counts that are as the model has them nothing is said."""
+    counts, _, fit = simulated("DM", 0)
+    bursty = dcomp.Counts.from_matrix(3 * counts.to_scipy().toarray())
+    with pytest.warns(dcomp.DataWarning, match=r"counts vary [23]\.\d times as much"):
+        found = evaluate.intervals(dcomp.LDA(3, verbose=0).fit(bursty), bursty, n_draws=20)
+    assert 2.3 < found.dispersion < 3.7
+    assert "too narrow, and not to be quoted" in str(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dcomp.DataWarning)
+        plain = evaluate.intervals(fit, counts, n_draws=20)
+    assert 0.8 < plain.dispersion < 1.3
+    assert "too narrow" not in str(plain)
+
+
+def test_dispersion_is_within_blocks_and_of_cells_that_expect_a_word():
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.ones(2), 80)
+    Theta = np.concatenate([rng.dirichlet(np.full(6, 2.0), 2).T for _ in range(5)])  # (30, 2)
+    parts = [rng.multinomial(40, Theta[6 * g : 6 * g + 6] @ m) for m in shares for g in range(5)]
+    X = np.array(parts).reshape(80, 30)
+    blocks = np.repeat(np.arange(5), 6)
+    once, twice = (dcomp.Counts.from_matrix(t * X, blocks=blocks) for t in (1, 2))
+    assert dispersion(once, shares, Theta) == pytest.approx(1, abs=0.1)
+    assert dispersion(twice, shares, Theta) == pytest.approx(2, abs=0.2)
+    rare = dcomp.Counts.from_matrix((X > 12).astype(int), blocks=blocks)
+    assert np.isnan(dispersion(rare, shares, Theta))
+
+
+def test_maximum_likelihood_has_no_such_intervals():
+    """Chains need priors that it has not: theirs held a quarter of the planted ancestries."""
+    counts, _, _ = simulated("DM", 0)
+    fit = dcomp.DCA(3, algorithm="ml", verbose=0).fit(counts)
+    with pytest.raises(UnsupportedCombination, match="a fit by ml has no priors"):
+        evaluate.intervals(fit, counts)
 
 
 def test_a_prior_for_every_feature_is_kept():
