@@ -190,6 +190,7 @@ def _record(fitted: Fit, found: _Findings, top: int, n_outliers: int) -> dict[st
         "falls": judged.falls,
         "residual": judged.residual,
         "kkt": judged.kkt,
+        "dispersion": judged.dispersion,
         "quantities": [
             {
                 "name": q.name,

@@ -9,7 +9,7 @@ No sampler of dcomp has a Metropolis step, so that there is no acceptance rate t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from dcomp.data import as_counts
 from dcomp.errors import InvalidCounts, InvalidParameter
 from dcomp.evaluate.align import ChainAlignment, align_chains
+from dcomp.evaluate.dispersion import STRONG, dispersion
 from dcomp.evaluate.mcmc import SHORTEST, ess_bulk, ess_tail, rhat
 from dcomp.executors import LocalExecutor
 from dcomp.inference.ascent import as_climbed
@@ -89,6 +90,8 @@ class Diagnostics:
     falls: sweeps in which it fell by more than rounding explains, relative to the documents' part.
     residual: the share of all words that one more sweep moves to another component; it is 0 exactly
     at a stationary point (for map: where the KKT conditions hold). None unless counts were given.
+    dispersion: how many times the variance of the model the counts have around the fit
+    (`evaluate.dispersion`), NaN where too few cells expect a word; None unless counts were given.
     kkt: the largest breach of those conditions in the last sweep, where the algorithm knows it (ml:
     |min(x, slope)| of a coordinate x); then there is no residual.
     """
@@ -107,6 +110,7 @@ class Diagnostics:
     falls: int = 0
     residual: float | None = None
     kkt: float | None = None
+    dispersion: float | None = None
 
     @property
     def converged(self) -> bool | None:
@@ -171,12 +175,14 @@ def diagnostics(
         raise InvalidParameter(
             f"rhat_limit must be above 1 and min_ess above 0; got {rhat_limit} and {min_ess}"
         )
-    if fit.algorithm.samples:
-        return _sampling(fit, rhat_limit, min_ess, n_top)
     last = fit.history.rows[-1]
-    if isinstance(last, FactorInfo):
-        return _ascent(fit, kkt=float(last.residual))
-    return _ascent(fit, None if X is None else _residual(fit, X, n_jobs))
+    if fit.algorithm.samples:
+        found = _sampling(fit, rhat_limit, min_ess, n_top)
+    elif isinstance(last, FactorInfo):
+        found = _ascent(fit, kkt=float(last.residual))
+    else:
+        found = _ascent(fit, None if X is None else _residual(fit, X, n_jobs))
+    return found if X is None else _with_dispersion(found, fit, X)
 
 
 def _sampling(fit: Fit, rhat_limit: float, min_ess: float, n_top: int) -> Diagnostics:
@@ -385,6 +391,22 @@ def _starts(chains: tuple[Trace, ...], what: str) -> list[str]:
         f"{len(chains)} starts end at a {what} from {levels[0]:,.1f} to {levels[-1]:,.1f}; "
         "the best is kept"
     ]
+
+
+def _with_dispersion(found: Diagnostics, fit: Fit, X: Any) -> Diagnostics:
+    """Whether the model's noise is that of the counts, which no sweep mends."""
+    counts, _ = as_counts(X, fractional=fit.provenance.fractional).aligned_to(fit.features)
+    scores = np.asarray(fit.scores)
+    if counts.is_fractional or not fit.is_of(counts) or scores.shape[1] != fit.Theta.shape[1]:
+        return found
+    value = dispersion(counts, scores, np.asarray(fit.Theta, np.float64))
+    if not value >= STRONG:
+        return replace(found, dispersion=value)
+    remark = (
+        f"counts vary {value:.1f} times as much as the model has it, around these components: "
+        "what rests on single words (intervals, evidence, a number of components) is too sure"
+    )
+    return replace(found, dispersion=value, remarks=(*found.remarks, remark))
 
 
 def _residual(fit: Fit, X: Any, n_jobs: int | None) -> float:

@@ -308,3 +308,20 @@ def test_the_plot(sampled, planted):
     climbed = diagnostics(dcomp.LDA(2, verbose=0).fit(planted[0]).fit_)
     assert len(climbed.plot(pyplot.figure().add_subplot()).lines) == 1
     pyplot.close("all")
+
+
+@pytest.mark.parametrize("algorithm", ["mean-field", "collapsed-gibbs", "ml"])
+def test_counts_that_vary_more_than_the_model_has_it(algorithm):
+    """Around means of 40, Poisson counts and such as vary nine times as much (negative binomial of
+    size 5)."""
+    rng = np.random.default_rng(0)
+    means = rng.gamma(1.0, 20.0, (60, 2)) @ rng.dirichlet(np.ones(20), 2) * 20
+    how = {"algorithm": algorithm, "max_iter": 60, "tol": 0, "verbose": 0}
+    for X, is_said in (
+        (rng.poisson(means), False),
+        (rng.poisson(means * rng.gamma(5.0, 0.2, means.shape)), True),
+    ):
+        found = diagnostics(dcomp.DCA(2, **how).fit(X), X)
+        assert ("times as much as the model has it" in str(found)) == is_said
+        assert found.dispersion > 2 if is_said else 0.7 < found.dispersion < 1.4
+        assert diagnostics(dcomp.DCA(2, **how).fit(X)).dispersion is None
