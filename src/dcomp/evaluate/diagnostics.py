@@ -369,7 +369,7 @@ def _judged_ascent(fit: Fit) -> tuple[str, str]:
         gain = None if left is None else left.gain
         shares = 0.0 if left is None else left.shares
         about = "" if gain is None else f"about {gain:.2g} nats per document are left to gain, and "
-        return CONVERGED, f"{about}one more sweep moves no share by more than {shares:.2g}"
+        return CONVERGED, f"{about}in one more sweep no share moves by more than {shares:.2g}"
     sweeps, gained = recent_gain(fit.history.rows)
     of = f"the last {sweeps} sweeps gained {gained:.2g} nats per document"
     if abs(gained) < Rule().tol:

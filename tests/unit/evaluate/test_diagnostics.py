@@ -204,6 +204,8 @@ def test_mean_field_at_rest_and_before(planted):
     assert found.change == rest.history["change"][-1]
     assert found.remaining == rest.remaining
     assert found.remaining.gain < 1e-3
+    assert "left to gain, and in one more sweep no share moves by more than" in found.reasons[0]
+    assert str(rest.remaining).endswith(" of a share in one more sweep")
     early = dcomp.LDA(3, tol=0, max_iter=4, verbose=0).fit(counts).fit_
     begun = diagnostics(early, counts)
     assert begun.verdict == "not converged"
