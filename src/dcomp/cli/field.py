@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcomp.cli.common import print_json, say, show
 from dcomp.cli.flags import said
+from dcomp.cli.wording import in_shell_words
 from dcomp.models.options import Option
 from dcomp.recipe import READING, table
 
 if TYPE_CHECKING:
     from dcomp.data import Counts
     from dcomp.result import Fit
+
+# The library's paragraph on chains (`agreement_lines`): names of the data are not touched.
+_VERDICT = re.compile(r"^chains: [^`]*`dcomp\s+diagnose`\s+has\s+it\)", re.MULTILINE)
 
 
 def fitting(*names: str) -> tuple[Option, ...]:
@@ -51,4 +57,10 @@ def print_found(record: Any, lines: Any, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         print_json(record())
     elif not quiet:
-        show("\n".join(lines()))
+        show(_VERDICT.sub(_verdict, "\n".join(lines())))
+
+
+def _verdict(found: re.Match[str]) -> str:
+    """Options are called by their flags, and lines are no longer for that."""
+    said = in_shell_words(" ".join(found[0].split()))
+    return textwrap.fill(said, 80, break_on_hyphens=False)

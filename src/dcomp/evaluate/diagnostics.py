@@ -230,15 +230,28 @@ def _judge(
         return NOT_CONVERGED, (*reasons, _where(worst))
     few = [q for q in sweeps if min(q.ess_bulk, q.ess_tail) < min_ess * n_chains]
     if few:
-        need = f"{min_ess * n_chains:.0f} effective draws are needed"
-        least = [f"{q.name} has {min(q.ess_bulk, q.ess_tail):.0f}" for q in few]
-        return CANNOT_TELL, (f"{need} to judge, and {', '.join(least)}: run longer",)
+        return CANNOT_TELL, (_too_few(few, min_ess * n_chains),)
     if n_chains == 1:
         return CANNOT_TELL, (
             "a single chain agrees with itself, but only others can show whether it rests where "
             "they do: fit with n_chains=4",
         )
     return CONVERGED, (f"{n_chains} chains agree, R-hat at most {max(_rhats(sweeps, draws)):.3f}",)
+
+
+def _too_few(few: list[Quantity], need: float) -> str:
+    """What was recorded and what is missing; how many draws are kept makes no difference."""
+    recorded = few[0].n_draws
+    if recorded < need:
+        return (
+            f"{need:.0f} effective draws are needed to judge, which {recorded:,} recorded sweeps "
+            "cannot be, however many draws are kept: raise max_iter"
+        )
+    least = [f"{q.name} has {min(q.ess_bulk, q.ess_tail):.0f}" for q in few]
+    return (
+        f"{need:.0f} effective draws are needed to judge, and of {recorded:,} recorded sweeps "
+        f"{', '.join(least)}, however many draws are kept: raise max_iter"
+    )
 
 
 def _rhats(*lists: list[Quantity]) -> Iterator[float]:
@@ -375,7 +388,7 @@ def _judged_ascent(fit: Fit) -> tuple[str, str]:
         gain = None if left is None else left.gain
         shares = 0.0 if left is None else left.shares
         about = "" if gain is None else f"about {gain:.2g} nats per document are left to gain, and "
-        return CONVERGED, f"{about}one more sweep moves no share by more than {shares:.2g}"
+        return CONVERGED, f"{about}in one more sweep no share moves by more than {shares:.2g}"
     sweeps, gained = recent_gain(fit.history.rows)
     of = f"the last {sweeps} sweeps gained {gained:.2g} nats per document"
     if abs(gained) < Rule().tol:

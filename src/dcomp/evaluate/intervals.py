@@ -50,6 +50,7 @@ LIGHT = 50  # words per cell of the table, from which single tokens are too many
 GAMMA_STEPS, GAMMA_MOVES = 200, 1e-3  # of learning γ at once, at most and until it moves less
 FAR = 3.0  # times the γ of kept draws: what they look like, from which on that is said
 SHOWN = 12  # rows of a table on the screen
+NONE = 1e-6  # shown as 0; of the largest mean, where all scores are small
 NOT_QUOTABLE = "?"  # behind an interval that chains do not agree on
 LEGEND = f"{NOT_QUOTABLE}: chains do not agree (R-hat above {SETTLED}); do not quote it"
 _AT_ONCE = 1 << 22  # numbers of a block in memory
@@ -144,12 +145,14 @@ class Intervals:
         lines = self.head()
         K = self.mean.shape[1]
         shown = list(np.ndindex(self.mean.shape))[:SHOWN]
+        none = NONE * min(float(np.abs(self.mean).max(initial=0.0)), 1.0)
         named = {i: shortened(self.names[i], 24) for i, _ in shown}
         width = max([len(self.kind), *map(columns, named.values())])
         head = f"{self.kind:<{width}} {'component':>9}"
         lines.append(head + "".join(f" {x:>9}" for x in ("mean", "sd", "low", "high", "R-hat")))
         for i, k in shown:
-            values = (x[i, k] for x in (self.mean, self.sd, self.low, self.high))
+            values = [float(x[i, k]) for x in (self.mean, self.sd, self.low, self.high)]
+            values = [0.0 if abs(value) < none else value for value in values]
             row = f"{padded(named[i], width)} {k:>9}"
             row += "".join(f" {value:>9.3g}" for value in values)
             mark = "" if self.quotable[i, k] else f" {NOT_QUOTABLE}"

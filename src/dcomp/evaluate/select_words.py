@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dcomp.evaluate.selection import Candidate, Selection
+from dcomp.evaluate.selection import Candidate, Selection, difference
 
 FLAT = 0.9  # of the gain, from which on fewer components are worth a word
 CLOSE = 1e-6
@@ -136,15 +136,15 @@ def _heldout_beside(selection: Selection) -> str:
         if rival.behind <= rival.behind_error:
             return f"{what} are told best by {best}."
         return (
-            f"{what} are told best by {best}: {rival.n_components} is {rival.behind:.4f} ± "
-            f"{rival.behind_error:.4f} per token behind."
+            f"{what} are told best by {best}: {rival.n_components} is {difference(rival)} per "
+            "token behind."
         )
-    return (
-        f"{what} are told better by {best}, by {own.behind:.4f} ± {own.behind_error:.4f} per token."
-    )
+    return f"{what} are told better by {best}, by {difference(own)} per token."
 
 
 def _by_heldout(selection: Selection) -> Iterator[str]:
+    from dcomp.evaluate.select import CLEAR_ERRORS
+
     best, chosen, near = selection.best, selection.recommended, selection.indistinct
     if len(near) > 1:
         yield (
@@ -154,12 +154,31 @@ def _by_heldout(selection: Selection) -> Iterator[str]:
         )
         return
     rest = [c for c in selection.candidates if c.n_components != chosen]
-    closest = min(rest, key=lambda c: c.behind / max(c.behind_error, 1e-300))
-    sure = "clearly" if selection.is_clear else "but not by much"
-    yield (
-        f"Its held-out score is the best, {sure}: {closest.n_components} comes nearest, "
-        f"{closest.behind:.4f} ± {closest.behind_error:.4f} per token behind."
-    )
+    closest = min(rest, key=lambda c: c.behind)
+    nearest = f"{closest.n_components} comes nearest, {difference(closest)} per token behind"
+    if selection.is_clear:
+        yield f"Its held-out score is the best, clearly: {nearest}."
+        return
+    least = min(rest, key=_errors)
+    if _errors(least) < CLEAR_ERRORS:
+        if least is not closest:
+            nearest += f", and {least.n_components} {difference(least)}"
+        yield (
+            f"Its held-out score is the best, but not clearly: {nearest}, which is "
+            f"{_errors(least):.1f} standard errors, and clear is from {CLEAR_ERRORS:g}."
+        )
+    elif np.isfinite(_errors(least)):  # what was not tried is in doubt, as `_edges` says
+        yield (
+            "Its held-out score is the best of those that were tried, by "
+            f"{_errors(least):.1f} standard errors or more: {nearest}."
+        )
+    else:
+        yield f"Its held-out score is the best: {nearest}, without a standard error to judge it by."
+
+
+def _errors(c: Candidate) -> float:
+    """How far a candidate is behind, in standard errors."""
+    return c.behind / c.behind_error if c.behind_error > 0 else np.inf
 
 
 def _evidence_beside(selection: Selection) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,6 +10,10 @@ import numpy as np
 
 from dcomp.errors import InvalidParameter, MissingDependency
 from dcomp.evaluate.plotting import axes_or_new
+
+DIGITS, MOST_DIGITS = 4, 7  # of scores, at least and at most
+NOTHING = 1e-8  # a standard error below it is one of rounding
+ROOM, USUAL = 50, (11, 18, 20)  # columns of scores, differences and evidence in the table
 
 
 @dataclass(frozen=True)
@@ -118,18 +123,46 @@ class Selection:
         ]
 
     def __str__(self) -> str:
-        # 78 columns: a terminal's lines of 80 are not folded.
-        head = f"{'K':>4}{'per token':>11}{'behind':>18}{'evidence':>20}"
-        lines = [head + f"{self.measure:>8}{'exclusive':>10}{'stable':>7}"]
-        for c in self.candidates:
-            shown = fences(c)
-            stable = "–" if np.isnan(c.stability) else f"{c.stability:.2f}"
-            lines.append(
-                f"{c.n_components:>4}{c.log_likelihood:>11.4f}"
-                f"{f'{c.behind:.4f} ± {c.behind_error:.4f}':>18}{shown:>20}"
-                f"{c.coherence:>8.3f}{c.exclusivity:>10.3f}{stable:>7}"
-            )
+        digits = digits_of(c.behind_error for c in self.candidates)
+        behind = ["behind", *(difference(c, digits) for c in self.candidates)]
+        evidence = ["evidence", *map(fences, self.candidates)]
+        # A terminal's lines of 80 are not folded: where others need the room, scores are shorter.
+        widths = [0, 1 + max(map(len, behind)), 1 + max(map(len, evidence))]
+        whole = 2 + max(len(f"{c.log_likelihood:.0f}") for c in self.candidates)
+        digits = max(DIGITS, min(digits, ROOM - sum(widths) - whole))
+        score = ["per token", *(f"{c.log_likelihood:.{digits}f}" for c in self.candidates)]
+        widths[0] = 1 + max(map(len, score))
+        for i, usual in enumerate(USUAL):
+            widths[i] += max(min(usual - widths[i], ROOM - sum(widths)), 0)
+        rest = [f"{self.measure:>8}{'exclusive':>10}{'stable':>7}", *map(_quality, self.candidates)]
+        numbers = ["K", *(str(c.n_components) for c in self.candidates)]
+        lines = [
+            f"{K:>4}" + "".join(map(str.rjust, of_one, widths)) + more
+            for K, *of_one, more in zip(numbers, score, behind, evidence, rest, strict=True)
+        ]
         return "\n".join([*lines, "", self.summary])
+
+
+def _quality(c: Candidate) -> str:
+    stable = "–" if np.isnan(c.stability) else f"{c.stability:.2f}"
+    return f"{c.coherence:>8.3f}{c.exclusivity:>10.3f}{stable:>7}"
+
+
+def digits_of(errors: Iterable[float]) -> int:
+    """Digits behind the point that show two of the smallest standard error.
+
+    >>> digits_of([0.0, 0.02]), digits_of([0.00079]), digits_of([0.02, 0.0000123])
+    (4, 5, 6)
+    """
+    known = [error for error in errors if error >= NOTHING]  # not NaN
+    wanted = 1 - int(np.floor(np.log10(min(known)))) if known else DIGITS
+    return min(max(wanted, DIGITS), MOST_DIGITS)
+
+
+def difference(c: Candidate, digits: int | None = None) -> str:
+    """How far a candidate is behind, with the standard error of that."""
+    digits = digits_of([c.behind_error]) if digits is None else digits
+    return f"{c.behind:.{digits}f} ± {c.behind_error:.{digits}f}"
 
 
 def fences(c: Candidate) -> str:

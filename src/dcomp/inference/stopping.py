@@ -22,7 +22,8 @@ class Remaining:
     gain: nats per document still to come, by the rate at which the last plain sweeps gained less
     and less and by what the last half of all sweeps has gained, the larger; None of an algorithm
     whose objective may fall.
-    shares: the largest change of a document's share in one more sweep.
+    shares: the largest change of a document's share in one more sweep, and no bound on what many
+    would change: a document with two optima that are nearly as good may yet go over.
     apart: mean field, α below 1: nats per document by which the climb had been higher, with
     documents in optima of their own that it had led them to; shown are those where `transform` has
     them (docs/decisions/0026).
@@ -33,7 +34,7 @@ class Remaining:
     apart: float = 0.0
 
     def __str__(self) -> str:
-        moved = f"{self.shares:.2g} of a share"
+        moved = f"{self.shares:.2g} of a share in one more sweep"
         if self.gain is None:
             return moved
         lower = f"; as new documents {self.apart:.2g} nats lower" if self.apart >= 0.005 else ""

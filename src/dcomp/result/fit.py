@@ -97,7 +97,8 @@ class Fit:
     def remaining(self) -> Remaining | None:
         """What going on would change: nats per document still to gain, as the rate of the last
         plain sweeps and the gains of all sweeps tell (None where that was not measured), and the
-        largest change of a document's share in one more sweep. None for a sampler.
+        largest change of a document's share in one more sweep; many more may change single ones
+        by far more at next to no gain. None for a sampler.
 
         >>> import dcomp
         >>> fitted = dcomp.LDA(2, verbose=0).fit([[5, 1, 0], [4, 2, 1], [0, 1, 6]]).fit_

@@ -25,6 +25,15 @@ def test_votes_to_blocs(run, tmp_path):
     assert "a 8, b 8, c 14, unknown 1" in by_bloc.out
 
 
+def test_what_would_help_the_chains_is_an_option(run, tmp_path):
+    (tmp_path / "votes.csv").write_text(planted()[2])
+    done = run("rollcall", "votes.csv", "-k", 3, *SHORT, "--seed", 1)
+    verdict = " ".join(done.out.split()).partition(" chains: ")[2]
+    assert "raise --max-iter" in verdict.partition("(as `dcomp diagnose` has it)")[0]
+    assert "max_iter" not in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
 def test_new_votes_are_scored_at_the_calls_of_the_fit(run, tmp_path):
     """Contested or not is a matter of the fit: a few new members may well agree."""
     (tmp_path / "old.csv").write_text("name,c1,c2,c3\na,Y,Y,N\nb,N,Y,N\nc,Y,Y,Y\nd,N,Y,N\n")

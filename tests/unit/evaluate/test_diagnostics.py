@@ -152,7 +152,14 @@ def test_too_little_to_judge(sampled):
     rng = np.random.default_rng(0)
     short = diagnostics(with_chains(sampled, rng.normal(size=(4, 60))))
     assert short.verdict == "cannot tell"
-    assert "400 effective draws are needed" in short.reasons[0]
+    assert short.reasons == (
+        "400 effective draws are needed to judge, which 240 recorded sweeps cannot be, however "
+        "many draws are kept: raise max_iter",
+    )
+    slow = np.repeat(rng.normal(size=(4, 60)), 10, axis=1)
+    slow = diagnostics(with_chains(sampled, slow), rhat_limit=2.0)
+    assert "400 effective draws are needed to judge, and of 2,400 recorded" in slow.reasons[0]
+    assert slow.reasons[0].endswith("however many draws are kept: raise max_iter")
     assert diagnostics(with_chains(sampled, rng.normal(size=(4, 60))), min_ess=20).converged
     none = diagnostics(with_chains(sampled, rng.normal(size=(4, 60)), burn_in=58))
     assert none.verdict == "cannot tell"
@@ -204,6 +211,8 @@ def test_mean_field_at_rest_and_before(planted):
     assert found.change == rest.history["change"][-1]
     assert found.remaining == rest.remaining
     assert found.remaining.gain < 1e-3
+    assert "left to gain, and in one more sweep no share moves by more than" in found.reasons[0]
+    assert str(rest.remaining).endswith(" of a share in one more sweep")
     early = dcomp.LDA(3, tol=0, max_iter=4, verbose=0).fit(counts).fit_
     begun = diagnostics(early, counts)
     assert begun.verdict == "not converged"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,6 +213,18 @@ def test_what_is_shown(planted_fit):
     frame = found.to_frame()
     assert frame.loc[("d5", 2), "high"] == found.high[5, 2]
     assert list(frame.columns) == ["mean", "sd", "low", "high", "rhat", "quotable"]
+
+
+def test_next_to_nothing_is_shown_as_0(planted_fit):
+    counts, model = planted_fit
+    found = evaluate.intervals(model, counts)
+    mean, low = found.mean.copy(), found.low.copy()
+    mean[0, 0], low[0, 0] = 2e-6, 1.18e-38
+    said = str(replace(found, mean=mean, low=low)).splitlines()[3].split()
+    assert (said[2], said[4]) == ("2e-06", "0")
+    small = [1e-9 * x for x in (found.mean, found.sd, found.low, found.high)]  # all of them are
+    scaled = replace(found, **dict(zip(("mean", "sd", "low", "high"), small, strict=True)))
+    assert float(str(scaled).splitlines()[3].split()[2]) > 0
 
 
 def test_what_cannot_be(planted_fit):

@@ -207,6 +207,21 @@ def fenced(value, half):
     return {"evidence": value, "evidence_is_sound": True, **fences}
 
 
+@pytest.mark.parametrize("error", [0.02, 3.1e-4, 4.2e-5, 1.2e-6])
+@pytest.mark.parametrize("evidence", [np.nan, -123_456.0, -98_765_432.0])
+def test_a_difference_has_two_digits_of_its_error(error, evidence):
+    more = {"evidence": evidence, "evidence_lower": evidence - 93, "evidence_upper": evidence + 93}
+    tried = (candidate(9, 0.0, 0.0, **more), candidate(10, 3.5 * error, error, **more))
+    table = str(Selection(tried, 9, (9,), "npmi", ())).splitlines()[:3]
+    assert max(map(len, table)) <= 80
+    assert len({len(line) for line in table}) == 1
+    shown = table[2].split()
+    assert float(shown[2]) == pytest.approx(3.5 * error, rel=0.02)
+    assert float(shown[4]) == pytest.approx(error, rel=1e-6)
+    if np.isnan(evidence):  # there is room to see it in the scores, too
+        assert float(table[1].split()[1]) > float(shown[1])
+
+
 @pytest.mark.parametrize(
     ("candidates", "words"),
     [
@@ -219,7 +234,43 @@ def fenced(value, half):
         ),
         (
             [candidate(2, 0.5, 0.01), candidate(3, 0.0, 0.0), candidate(4, 0.025, 0.01)],
-            ["but not by much: 4 comes nearest"],
+            [
+                "but not clearly: 4 comes nearest, 0.0250 ± 0.0100 per token behind, which is 2.5 "
+                "standard errors, and clear is from 3."
+            ],
+        ),
+        (  # 16 is nearest, though 12 is told apart by fewer errors; 20 is only an end
+            [
+                candidate(8, 0.06, 0.005),
+                candidate(12, 0.0181, 0.0024),
+                candidate(16, 0.0083, 0.0008),
+                candidate(20, 0.0, 0.0),
+            ],
+            [
+                "Its held-out score is the best of those that were tried, by 7.5 standard errors "
+                "or more: 16 comes nearest, 0.00830 ± 0.00080 per token behind. 20 is the largest "
+                "number that was tried: more may be as good, or better."
+            ],
+        ),
+        (
+            [
+                candidate(8, 0.06, 0.005),
+                candidate(12, 0.0, 0.0),
+                candidate(16, 0.0083, 0.0012),
+                candidate(20, 0.0181, 0.0073),
+            ],
+            [
+                "but not clearly: 16 comes nearest, 0.0083 ± 0.0012 per token behind, and 20 "
+                "0.0181 ± 0.0073, which is 2.5 standard errors"
+            ],
+        ),
+        (
+            [candidate(2, 0.1, 0.0), candidate(3, 0.0, 0.0), candidate(4, 0.2, 0.0)],
+            ["the best: 2 comes nearest, 0.1000 ± 0.0000 per token behind, without a standard"],
+        ),
+        (
+            [candidate(8, 3e-4, 2e-6), candidate(9, 0.0, 0.0), candidate(10, 3.2e-5, 1.23e-6)],
+            ["clearly: 10 comes nearest, 0.0000320 ± 0.0000012 per token behind."],
         ),
         (
             [candidate(2, 0.5, 0.01), candidate(3, 0.01, 0.02), candidate(4, 0.0, 0.0)],
@@ -326,7 +377,7 @@ def fenced(value, half):
         ),
         (
             [candidate(2, 0.0, 0.0), candidate(3, 0.1, 0.01, **fenced(-9.0, 1))],
-            ["the best, but not by much: 3", "2 is the smallest number that was tried"],
+            ["by 10.0 standard errors or more: 3 comes", "2 is the smallest number that was tried"],
         ),
     ],
 )
