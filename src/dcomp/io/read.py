@@ -134,8 +134,8 @@ def read(
     fields take `where`: {"split": "train"} reads the documents that have it. With `like`, a fit or
     counts of text, words are found as they were for it; its labels are read where they are there.
     With `like` of a table whose format or columns had to be said (`Fit.reading`) they need not be
-    said again; what is said wins. `progress` is told how many bytes of the file are read, and how
-    many there are.
+    said again; what is said wins. Of other files of counts nothing need be known, and it changes
+    nothing. `progress` is told how many bytes of the file are read, and how many there are.
 
     A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
     less (docs/guides/files.md). What is wrong with a file is an InvalidFile, an OSError where it
@@ -195,8 +195,8 @@ def _chosen(path: Path, format: str | None, like: Any, options: Mapping[str, Any
     name = guess_format(path)
     if name != "table":
         return name
-    known = None if like is None or reading is not None else options_of(like).text
-    is_text = "text" in options or (known is not None and has_columns(path, known))
+    words = None if like is None or reading is not None else _words_of(like)
+    is_text = "text" in options or (words is not None and has_columns(path, words.text))
     return "text-table" if is_text else name
 
 
@@ -255,9 +255,16 @@ def _made(chosen: Format, like: Any, options: Mapping[str, Any]) -> dict[str, An
         # Labels of the documents that were fitted: new ones need not have them.
         if like is not None and "labels" in chosen.words and "labels" not in words:
             own["free_labels"] = True
-    elif like is not None and _reading_of(like) is None:
-        options_of(like)
+    elif like is not None:
+        _words_of(like)
     return own
+
+
+def _words_of(like: Any) -> TextOptions | None:
+    """How its words were found, if it is of text; of plain counts nothing must be known."""
+    if not hasattr(like, "reading") or not hasattr(like, "text"):
+        raise InvalidParameter(f"like must be a fit or counts; found {like!r}")
+    return None if like.text is None else options_of(like)
 
 
 def guess_format(path: Path) -> str:
