@@ -67,6 +67,7 @@ _UNTYPED = ("limits", "options", "free_labels")  # of readers, and no options of
 _ALL = tuple(field.name for field in fields(TextOptions))
 _FIELDS = ("text", "id", "labels", "text_blocks")  # which only files with fields have
 _OF_WORDS = tuple(name for name in _ALL if name not in _FIELDS)
+_NO_NUMBER = re.compile(r"[^\s\d.,;+-]")
 # Of two formats that share an extension, the first whose beginning matches is taken.
 FORMATS: dict[str, Format] = {
     "docword": Format(
@@ -167,14 +168,15 @@ def read(
                     f"option {option!r} is for text: name the column that holds it with text=…"
                 )
             raise InvalidParameter(
-                f"option {option!r} has no effect on the format {name!r}; "
+                f"option {option!r} has no effect on the format {name!r}{_instead(name, option)}; "
                 f"its options are: {', '.join(chosen.options)}"
             )
     try:
         with metered(path, progress):
             counts = chosen.read(path, limits=limits, **_made(chosen, like, options))
     except InvalidCounts as error:
-        raise InvalidFile(f"{path}: {error}") from error
+        hint = _why_no_words(path) if name == "text" else ""
+        raise InvalidFile(f"{path}: {error}{hint}") from error
     except MemoryError:
         raise InvalidFile(f"{path}: reading it takes more memory than there is") from None
     if chosen.words:
@@ -198,6 +200,21 @@ def _chosen(path: Path, format: str | None, like: Any, options: Mapping[str, Any
     words = None if like is None or reading is not None else _words_of(like)
     is_text = "text" in options or (words is not None and has_columns(path, words.text))
     return "text-table" if is_text else name
+
+
+def _instead(name: str, option: str) -> str:
+    """Of a table the formats that have this option, and are not told from a file."""
+    known = ("categories", "votes") if name == "table" else ()
+    having = [f"format={other!r}" for other in known if option in FORMATS[other].options]
+    return f": give {' or '.join(having)}" if having else ""
+
+
+def _why_no_words(path: Path) -> str:
+    """What a file without words may be."""
+    start = _beginning(path) if path.is_file() else ""
+    if _NO_NUMBER.search(start) or not re.search(r"\d", start):
+        return ""
+    return "; its lines hold numbers only: genotypes of STRUCTURE are read by format='structure'"
 
 
 def _reading_of(like: Any) -> Reading | None:
