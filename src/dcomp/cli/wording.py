@@ -39,6 +39,16 @@ _NOT_IN_SHELL = (
     (r"(--[\w-]+)=…", r"\1 …"),
     (r"limits=dcomp\.Limits\((\w+)=…\)", r"--limit \1=…"),
 )
+# What is said of frames, of which the shell has none.
+_OF_FRAMES = (
+    (
+        "dcomp.read takes genotypes, votes and answers as they are, "
+        "as_counts(frame, categories=True, codes=True) a frame",
+        "genotypes and votes are read as they are, by --format, a table of answers by "
+        "--format categories --codes all",
+    ),
+    ("as_counts(frame, categories=True)", "--format categories"),
+)
 _VALUE = r"(?:'(?P<quoted>[^']*)'|(?P<plain>[\w.+-]*\w)?)"
 # A name stands alone: it is no part of a path, nor what the user typed in quotes.
 _ALONE, _ENDS = r"(?<![\w./'\"-])", r"(?![\w./'\"-])"
@@ -74,6 +84,8 @@ class Flags:
         '--gamma must be positive'
         """
         known = self.of_fit | self.own
+        for of_frames, words in _OF_FRAMES:
+            text = text.replace(of_frames, words)
         if "max_iter" in self.own and "burn_in" not in self.own:  # half of them
             text = text.replace("max_iter and burn_in", "max_iter")
         for name, flag in known.items():

@@ -775,7 +775,8 @@ def options_of(like: Any) -> TextOptions:
     found = getattr(like, "text", None)
     if not isinstance(found, TextOptions):
         raise InvalidParameter(
-            f"like must be a fit or counts that were read from text; found {like!r}"
+            "like must be a fit or counts that were read from text, for it says what a word is; "
+            f"this was not: {like!r}"
         )
     return found
 

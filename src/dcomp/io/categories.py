@@ -18,6 +18,7 @@ from dcomp.io.table import table_rows
 
 _TAKEN = 1024  # rows that are charged at a time
 _CELL = 24  # bytes that a cell takes: its number, and what the table is made from
+ID = "id"  # the column that names the documents where no other is said to
 Names = Iterable[str] | str
 
 
@@ -36,8 +37,9 @@ def read_categories(
 
     Columns of words are questions. Columns of numbers are attributes, unless `codes` names them
     ("all": all of them), and so are those that `attributes` names. `id` names the column that names
-    the documents. `missing` are further ways to say that nothing was answered, beside an empty
-    cell. With `transpose` the questions are the documents. Names may be text with commas between.
+    the documents: "id", if there and filled, unless another is said. `missing` are further ways to
+    say that nothing was answered, beside an empty cell. With `transpose` the questions are the
+    documents. Names may be text with commas between.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,13 +53,15 @@ def read_categories(
     """
     path = Path(path)
     columns = read_columns(path, names("missing", missing), delimiter, limits)
-    ids = None
-    if id is not None:
-        columns, ids = without_id(path, columns, id)
     wanted: Sequence[str] | bool = codes if isinstance(codes, bool) else names("codes", codes)
     if wanted == ["all"]:
         wanted = True
     about = names("attributes", attributes)
+    if id is None:
+        id = _usual_id(columns, [*about, *([] if isinstance(wanted, bool) else wanted)])
+    ids = None
+    if id is not None:
+        columns, ids = without_id(path, columns, id)
     counts = from_columns(columns, attributes=about, codes=wanted, doc_ids=ids)
     return turned(counts) if transpose else counts
 
@@ -111,6 +115,14 @@ def read_columns(
     if not n_rows:
         raise InvalidFile(f"{path}: there must be at least one line below the header")
     return columns
+
+
+def _usual_id(columns: list[Column], taken: list[str]) -> str | None:
+    """The column "id", unless it has gaps, is said to be something else, or is all there is."""
+    said = {name.lower() for name in taken}
+    found = [column for column in columns if column.name.lower() == ID]
+    is_one = len(found) == 1 < len(columns) and ID not in said and -1 not in found[0].codes
+    return found[0].name if is_one else None
 
 
 def without_id(path: Path, columns: list[Column], id: str) -> tuple[list[Column], list[str]]:

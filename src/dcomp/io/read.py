@@ -67,6 +67,7 @@ _UNTYPED = ("limits", "options", "free_labels")  # of readers, and no options of
 _ALL = tuple(field.name for field in fields(TextOptions))
 _FIELDS = ("text", "id", "labels", "text_blocks")  # which only files with fields have
 _OF_WORDS = tuple(name for name in _ALL if name not in _FIELDS)
+_NO_NUMBER = re.compile(r"[^\s\d.,;+-]")
 # Of two formats that share an extension, the first whose beginning matches is taken.
 FORMATS: dict[str, Format] = {
     "docword": Format(
@@ -134,8 +135,8 @@ def read(
     fields take `where`: {"split": "train"} reads the documents that have it. With `like`, a fit or
     counts of text, words are found as they were for it; its labels are read where they are there.
     With `like` of a table whose format or columns had to be said (`Fit.reading`) they need not be
-    said again; what is said wins. `progress` is told how many bytes of the file are read, and how
-    many there are.
+    said again; what is said wins. Of other files of counts nothing need be known, and it changes
+    nothing. `progress` is told how many bytes of the file are read, and how many there are.
 
     A file may take ten times its size of memory, or 64 MB if that is more; `limits` allows more, or
     less (docs/guides/files.md). What is wrong with a file is an InvalidFile, an OSError where it
@@ -167,14 +168,15 @@ def read(
                     f"option {option!r} is for text: name the column that holds it with text=…"
                 )
             raise InvalidParameter(
-                f"option {option!r} has no effect on the format {name!r}; "
+                f"option {option!r} has no effect on the format {name!r}{_instead(name, option)}; "
                 f"its options are: {', '.join(chosen.options)}"
             )
     try:
         with metered(path, progress):
             counts = chosen.read(path, limits=limits, **_made(chosen, like, options))
     except InvalidCounts as error:
-        raise InvalidFile(f"{path}: {error}") from error
+        hint = _why_no_words(path) if name == "text" else ""
+        raise InvalidFile(f"{path}: {error}{hint}") from error
     except MemoryError:
         raise InvalidFile(f"{path}: reading it takes more memory than there is") from None
     if chosen.words:
@@ -195,9 +197,24 @@ def _chosen(path: Path, format: str | None, like: Any, options: Mapping[str, Any
     name = guess_format(path)
     if name != "table":
         return name
-    known = None if like is None or reading is not None else options_of(like).text
-    is_text = "text" in options or (known is not None and has_columns(path, known))
+    words = None if like is None or reading is not None else _words_of(like)
+    is_text = "text" in options or (words is not None and has_columns(path, words.text))
     return "text-table" if is_text else name
+
+
+def _instead(name: str, option: str) -> str:
+    """Of a table the formats that have this option, and are not told from a file."""
+    known = ("categories", "votes") if name == "table" else ()
+    having = [f"format={other!r}" for other in known if option in FORMATS[other].options]
+    return f": give {' or '.join(having)}" if having else ""
+
+
+def _why_no_words(path: Path) -> str:
+    """What a file without words may be."""
+    start = _beginning(path) if path.is_file() else ""
+    if _NO_NUMBER.search(start) or not re.search(r"\d", start):
+        return ""
+    return "; its lines hold numbers only: genotypes of STRUCTURE are read by format='structure'"
 
 
 def _reading_of(like: Any) -> Reading | None:
@@ -255,9 +272,16 @@ def _made(chosen: Format, like: Any, options: Mapping[str, Any]) -> dict[str, An
         # Labels of the documents that were fitted: new ones need not have them.
         if like is not None and "labels" in chosen.words and "labels" not in words:
             own["free_labels"] = True
-    elif like is not None and _reading_of(like) is None:
-        options_of(like)
+    elif like is not None:
+        _words_of(like)
     return own
+
+
+def _words_of(like: Any) -> TextOptions | None:
+    """How its words were found, if it is of text; of plain counts nothing must be known."""
+    if not hasattr(like, "reading") or not hasattr(like, "text"):
+        raise InvalidParameter(f"like must be a fit or counts; found {like!r}")
+    return None if like.text is None else options_of(like)
 
 
 def guess_format(path: Path) -> str:

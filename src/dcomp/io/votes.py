@@ -8,7 +8,8 @@ import numpy as np
 
 from dcomp.data.categories import Column, column_name
 from dcomp.data.counts import Counts
-from dcomp.errors import InvalidFile
+from dcomp.data.mistaken import excerpt
+from dcomp.errors import DataWarning, InvalidFile, warn
 from dcomp.io.beside import renamed
 from dcomp.io.calls import Calls, finished, member_names, of_votes, read_calls
 from dcomp.io.categories import Names, names, read_columns, without_id
@@ -20,10 +21,11 @@ _CODES = {
     **dict.fromkeys(("y", "yea", "yes", "aye", "for", "in favour", "in favor"), 1),
     **dict.fromkeys(("n", "nay", "no", "against"), 0),
     **dict.fromkeys(
-        ("-", "p", "present", "nv", "not voting", "absent", "abstain", "abstained", "abstention",
-         "a", "na", "n/a", "excused", "paired"), -1),
+        ("-", "p", "present", "nv", "not voting", "absent", "abs", "abstain", "abstained",
+         "abstention", "a", "na", "n/a", "excused", "paired"), -1),
 }  # fmt: skip
 _NUMBERS = {"1": 1, "0": 0, "9": -1}  # and some write numbers
+_MOST, _NEARLY_ALL = 0.5, 0.9  # shares of cells that are votes: the others are slips
 _NAMES = ("name", "bioname", "member", "senator", "legislator", "last_name", "lastname")
 _PARTIES, _STATES = ("party",), ("state", "state_abbrev", "district", "constituency")
 
@@ -44,6 +46,7 @@ def read_votes(
 
     A column that holds nothing but votes (Y, N, yea, nay, yes, no, aye, 1, 0; -, P, NV, absent and
     the like for none) is a roll call, the others are attributes; `attributes` names more of those.
+    A column of votes in which a few cells hold something else is an error, unless named there.
     `id` names the column of members' names. `outcome`: the outcome is a last voter, as the column
     "passed" or "result" of the file rollcalls beside votes tells, or the majority. `contested`:
     without unanimous calls. `transpose`: roll calls are the documents.
@@ -67,7 +70,9 @@ def read_votes(
         column_name("attributes", name, there) for name in names("attributes", attributes)
     }
     _refuse_description(path, there)
-    calls = [c for c in columns if _codes(c) is not None and c.name not in beside_votes]
+    asked = [column for column in columns if column.name not in beside_votes]
+    calls = [column for column in asked if _codes(column) is not None]
+    _refuse_slips(path, asked)
     if not calls:
         raise InvalidFile(
             f"{path}:1: a table of votes needs columns that hold nothing but votes (Y, N, - or the "
@@ -111,6 +116,52 @@ def _codes(column: Column) -> dict[str, int] | None:
         codes = {value: known.get(value.lower()) for value in column.values}
         if None not in codes.values() and any(code != -1 for code in codes.values()):
             return {value: int(code) for value, code in codes.items() if code is not None}
+    return None
+
+
+def _refuse_slips(path: Path, columns: list[Column]) -> None:
+    """An error where a column is one of votes but for a few cells; a warning where these are
+    numbers, for then it may be one of numbers."""
+    of_numbers = []
+    for column in columns:
+        if _codes(column) is not None or (odd := _slip(column)) is None:
+            continue
+        value, n_odd, n_filled = odd
+        if column.is_numeric:
+            of_numbers.append((column.name, value))
+            continue
+        row = column.codes.index(column.values[value]) + 1
+        others = "" if n_odd == 1 else f", nor are {n_odd - 1:,} more of its cells"
+        raise InvalidFile(
+            f"{path}: row {row:,} below the header, column {excerpt(column.name)!r}: "
+            f"{excerpt(value)!r} is no vote{others}, and {n_filled - n_odd:,} of its {n_filled:,} "
+            "filled cells are: write Y, N or, for none, -; a column that is no roll call is "
+            f"named by attributes={excerpt(column.name)!r}"
+        )
+    if of_numbers:
+        (name, value), n = of_numbers[0], len(of_numbers)
+        what = "is an attribute and no roll call" if n == 1 else "is an attribute"
+        more = "" if n == 1 else f", and so are {n - 1:,} more columns like it"
+        warn(
+            f"{path.name}: column {excerpt(name)!r} {what}, for {excerpt(value)!r} is no vote (1, "
+            f"0, 9 for none){more}; attributes={excerpt(name)!r} says so without this line",
+            DataWarning,
+        )
+
+
+def _slip(column: Column) -> tuple[str, int, int] | None:
+    """The first value that is no vote, in how many cells there is none, and how many are filled,
+    where most are votes: of yea and nay, or nearly all of one of them."""
+    cells = np.frombuffer(column.codes, np.int32)
+    often = np.bincount(cells[cells >= 0], minlength=len(column.values))
+    n_filled = int(often.sum())
+    for known in (_CODES, _NUMBERS):
+        codes = [known.get(value.lower()) for value in column.values]
+        n_odd = int(sum(n for n, code in zip(often, codes, strict=True) if code is None))
+        sides = {0, 1} & set(codes)
+        share = (n_filled - n_odd) / max(n_filled, 1)
+        if sides and share >= (_MOST if len(sides) == 2 else _NEARLY_ALL):
+            return list(column.values)[codes.index(None)], n_odd, n_filled
     return None
 
 

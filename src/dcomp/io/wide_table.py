@@ -197,7 +197,9 @@ def _space(path: Path, names: Iterable[str]) -> FeatureSpace:
     try:
         return FeatureSpace.build(len(names), names)
     except DcompError as error:
-        raise InvalidFile(f"{path}:1: {error}") from None
+        of_numbers = "; the header seems to be missing, for the first line holds numbers"
+        hint = of_numbers if all(map(is_number, names)) else ""
+        raise InvalidFile(f"{path}:1: {error}{hint}") from None
 
 
 def _batches(rows: Iterable[Numbered], size: int) -> Iterator[list[Numbered]]:

@@ -23,6 +23,7 @@ _LARGEST_CODE = 9  # of votes; counts go on beyond
 _CODED_FEATURES = 5  # fewer are a toy, of which nothing is said
 _SURPRISING = 10.0  # entries that counts would have beyond the largest: none is e⁻¹⁰ likely
 _SAME = 1e-4  # relative difference of sums that were made equal
+_ROUNDED = 0.01  # how far a sum of shares is from 1 where they were rounded
 _MILLION = 1e6  # of counts per million
 _SOME = 50  # entries from which on a pattern is no chance
 
@@ -182,6 +183,11 @@ the counts themselves, the models take care of lengths
         return (
             f"every document sums to {sums[0]:.6g} and counts are fractional, like shares or "
             f"counts per million: {advice}"
+        )
+    if len(sums) > 2 and np.abs(sums - 1).max() <= _ROUNDED:
+        return (
+            "every document sums to 1, but for rounding, and counts are fractional, like shares: "
+            f"{advice}"
         )
     if _is_logarithm(counts):
         return f"counts look like logarithms, ln(1 + x), of others: {advice}"

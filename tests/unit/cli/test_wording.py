@@ -2,9 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import dcomp
+from dcomp import validation
 from dcomp.cli.commands import COMMANDS
 from dcomp.cli.wording import Flags
 
@@ -113,3 +115,21 @@ def test_help_fits_eighty_columns(run, monkeypatch, name):
     lines = run(name, "--help").out.splitlines()
     assert lines
     assert [line for line in lines if len(line) > 80] == []
+
+
+def test_what_is_said_of_frames_is_said_of_files(run, tmp_path):
+    rng = np.random.default_rng(0)
+    lonely = dcomp.Counts.from_matrix([[1, 2]], blocks=["yea", "nay"])
+    coded = dcomp.Counts.from_matrix(rng.binomial(2, 0.3, (30, 40)))
+    for counts in (lonely, coded):
+        said = [FLAGS.translate(line) for line in validation.of_table(counts)]
+        assert any("--format categories" in line for line in said)
+        assert not any("frame" in line or "=" in line for line in said)
+    (tmp_path / "survey.csv").write_text("who,q1,q2\na,1,2\nb,2,1\n")
+    said = run("fit", "survey.csv", "-k", 2, "--codes", "q1").err
+    assert "--codes has no effect on the format 'table': give --format categories" in said
+    said = run("fit", "survey.csv", "-k", 2, "--attributes", "who").err
+    assert "give --format categories or --format votes" in said
+    (tmp_path / "birds.txt").write_text("1 1 120 7\n1 1 124 -9\n2 2 124 9\n")
+    said = run("fit", "birds.txt", "-k", 2).err
+    assert "hold numbers only: genotypes of STRUCTURE are read by --format structure" in said

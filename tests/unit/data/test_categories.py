@@ -144,3 +144,16 @@ def test_wrong_surveys(tmp_path, content, options, message):
     path.write_text(content)
     with pytest.raises(InvalidFile, match=message):
         read(path, format="categories", **options)
+
+
+@pytest.mark.parametrize("name", ["id", "ID"])
+def test_a_column_called_id_names_the_documents(tmp_path, name):
+    path = tmp_path / "survey.csv"
+    path.write_text(f"{name},q\n7,yes\n8,no\n9,yes\n")
+    counts = read(path, format="categories")
+    assert counts.doc_ids == ("7", "8", "9")
+    assert not counts.attributes
+    assert read(path, format="categories", attributes="id").attributes[name].tolist() == [7, 8, 9]
+    assert read(path, format="categories", codes="id").features.n_blocks == 2
+    path.write_text(f"{name},q\n7,yes\n,no\n9,yes\n")
+    assert read(path, format="categories").doc_ids is None

@@ -6,6 +6,7 @@ import lzma
 
 import pytest
 
+import dcomp
 from dcomp.data import Counts
 from dcomp.errors import InvalidFile, InvalidParameter
 from dcomp.io import FORMATS, read
@@ -137,3 +138,22 @@ def test_bad_counts_name_the_file(tmp_path):
     path.write_text(MTX.replace("1 3 2", "1 3 -2"))
     with pytest.raises(InvalidFile, match=r"tiny\.mtx: .* found -2 at document 0, feature 2"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["doc,cat,dog\na,3,1\nb,0,4\nc,2,2\n", "doc,word,count\na,cat,3\na,dog,1\nb,dog,4\n"],
+)
+def test_plain_counts_are_read_like_a_fit_of_such(tmp_path, content):
+    path = tmp_path / "counts.csv"
+    path.write_text(content)
+    counts = dcomp.read(path)
+    fit = dcomp.DCA(1, verbose=0, max_iter=2, tol=0).fit(counts).fit_
+    assert dcomp.read(path, like=fit) == dcomp.read(path, like=counts) == counts
+    with pytest.raises(InvalidParameter, match="like must be a fit or counts; found 3"):
+        dcomp.read(path, like=3)
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a cat\na dog\n")
+    with pytest.raises(InvalidParameter, match=r"from text, for it .* this was not: Fit\(DM"):
+        dcomp.read(texts, like=fit)
+    assert dcomp.read(path, like=dcomp.read(texts)) == counts

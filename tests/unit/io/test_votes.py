@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dcomp
-from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.errors import DataWarning, InvalidFile, InvalidParameter
 from dcomp.io import read
 from dcomp.io.calls import Calls
 
@@ -224,3 +224,41 @@ def test_votes_in_other_words_are_answers(tmp_path):
         dcomp.read(file, format="votes")
     counts = dcomp.read(file, format="categories", id="name", missing="abwesend")
     assert counts.features.labels == ("v1=Ja", "v1=Nein", "v2=Ja", "v2=Nein")
+
+
+def _with_a_slip(cell, votes=("yes", "no", "abs", "yes", "no", "yes")):
+    lines = [f"m{i},{vote},{vote}" for i, vote in enumerate(votes)]
+    return "\n".join(["name,v1,v2", *lines, f"last,{votes[0]},{cell}"]) + "\n"
+
+
+def test_a_vote_that_is_none_is_an_error_which_names_its_place(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(_with_a_slip("yess"))
+    message = (
+        r"votes\.csv: row 7 below the header, column 'v2': 'yess' is no vote, and 6 of its 7 "
+        r"filled cells are: .* named by attributes='v2'"
+    )
+    with pytest.raises(InvalidFile, match=message):
+        read(path, format="votes")
+    counts = read(path, format="votes", attributes="v2")
+    assert counts.features.block_names == ("v1",)
+    assert counts.attributes["v2"].tolist()[-1] == "yess"
+    path.write_text(_with_a_slip(""))
+    assert read(path, format="votes").features.block_names == ("v1", "v2")
+
+
+def test_a_code_that_is_none_leaves_a_line(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(_with_a_slip("6", "101010"))
+    with pytest.warns(DataWarning, match=r"column 'v2' is an attribute .* for '6' is no vote"):
+        assert read(path, format="votes").features.block_names == ("v1",)
+    read(path, format="votes", attributes="v2")  # without a word
+    path.write_text(_with_a_slip("l", "101010"))
+    with pytest.raises(InvalidFile, match=r"row 7 .* 'l' is no vote"):
+        read(path, format="votes")
+
+
+def test_words_that_are_only_now_and_then_votes_are_attributes(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("name,region,v1\nAnn,N,Y\nBob,N,N\nCy,S,Y\n")
+    assert list(read(path, format="votes").attributes) == ["name", "region"]

@@ -101,3 +101,15 @@ def test_the_table_is_the_same_as_one_written_the_other_way(tmp_path):
         rows = [",".join([name, *map(str, row)]) for name, row in zip(lines, table, strict=True)]
         file.write_text("\n".join([",".join(["name", *columns]), *rows]))
     assert dcomp.read(turned, transpose=True) == dcomp.read(wide)
+
+
+def test_a_header_that_is_missing(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("d,1,0,3,1\ne,0,4,1,5\n")
+    with pytest.raises(
+        dcomp.InvalidFile, match=r"'1' appears more than once; the header seems to be"
+    ):
+        dcomp.read(path)
+    path.write_text("d,cat,0,3,cat\ne,0,4,1,5\n")
+    with pytest.raises(dcomp.InvalidFile, match=r"'cat' appears more than once$"):
+        dcomp.read(path)

@@ -120,3 +120,15 @@ def test_polars_frames_are_told_the_same():
         dcomp.as_counts(polars.DataFrame({"cat": [1, 0], "dog": [2, 3], "year": [1999, 2000]}))
     with pytest.raises(dcomp.InvalidCounts, match="a Series of polars"):
         dcomp.as_counts(frame["cat"])
+
+
+@pytest.mark.parametrize("decimals", [3, 4, 5])
+def test_shares_are_told_where_they_were_rounded(decimals):
+    shares = np.random.default_rng(decimals).dirichlet(np.ones(40), 50).round(decimals)
+    rounded = dcomp.as_counts(shares, fractional=True)
+    assert np.ptp(rounded.doc_totals) > 0
+    assert any("like shares" in line for line in validation.of_table(rounded))
+    shares[0] = 0.0  # an empty document is none
+    assert validation.of_table(dcomp.as_counts(shares, fractional=True))
+    shares[1] *= 1.1
+    assert not validation.of_table(dcomp.as_counts(shares, fractional=True))
