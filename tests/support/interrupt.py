@@ -28,6 +28,9 @@ def run_apart(*files: str | Path) -> None:
         "-p",
         "no:hypothesispytest",
     ]  # its callback of the garbage collector eats interrupts
+    # So do others' (weak references): there the key is pressed again, and what pytest says of it is
+    # no failure.
+    command += ["-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
     done = subprocess.run(
         [*command, *files],
         env={**os.environ, APART: "1", "PYTEST_ADDOPTS": ""},
