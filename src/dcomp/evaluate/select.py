@@ -38,7 +38,7 @@ from dcomp.evaluate.select_evidence import (
     reach,
     sweeps_of,
 )
-from dcomp.evaluate.selection import Candidate, Selection
+from dcomp.evaluate.selection import Candidate, Selection, found_nothing
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
 from dcomp.models.arrays import FloatArray, component_count
@@ -331,7 +331,9 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     Clear is what no doubt that is known of reaches. Of fewer components: the interval, how far
     their starts differ, and 20 to 1. More components hold these and some empty ones, and learned
     priors make those cost nothing: they must not gain 20 to 1, nor be as good with words in more
-    components than these. Held-out words must not tell others better. Where chains of a K have not
+    components than these. Held-out words must not tell others better. That of several components
+    all but one stay empty in every fit says that none was found, not that there is none: one is
+    clear only where more of them had words and lost. Where chains of a K have not
     settled, its evidence speaks neither for nor against it: it is not recommended by it, and with
     twice its interval it is a doubt of others. An end of what was tried is never clear.
     """
@@ -347,7 +349,8 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     chosen = next(c for c in candidates if c.n_components == near[0])
     reaching, apart = doubted(candidates, chosen)
     agrees = near[0] in by_words and _is_between(near[0], candidates)
-    return near, agrees and not reaching and not apart, "evidence"
+    clear = agrees and not reaching and not apart and not found_nothing(candidates, chosen)
+    return near, clear, "evidence"
 
 
 def doubted(

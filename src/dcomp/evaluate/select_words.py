@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dcomp.evaluate.selection import Candidate, Selection, difference
+from dcomp.evaluate.selection import Candidate, Selection, difference, found_nothing
 
 FLAT = 0.9  # of the gain, from which on fewer components are worth a word
 CLOSE = 1e-6
@@ -36,6 +36,12 @@ def _by_evidence(selection: Selection) -> Iterator[str]:
     near, chosen = selection.indistinct, selection.recommended
     sound = [c for c in selection.candidates if c.evidence_is_sound]
     own, rivals = _of(selection, chosen), _not_empty(selection)
+    if found_nothing(selection.candidates, own):
+        yield (
+            "Of more components all but one stay empty. That shows none, but not that there is "
+            "none: one with few words would not be found."
+        )
+        return
     if not selection.is_clear and len(rivals) > 1:
         top = max(rivals, key=lambda K: _of(selection, K).evidence)
         yield (

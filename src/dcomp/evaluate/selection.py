@@ -43,6 +43,13 @@ class Candidate:
         return float(np.exp(-self.log_likelihood))
 
 
+def found_nothing(candidates: Iterable[Candidate], chosen: Candidate) -> bool:
+    """Whether one component is chosen because no fit of more has words in a second."""
+    others = [c for c in candidates if c is not chosen]
+    is_alone = chosen.n_components == 1 and bool(others)
+    return is_alone and all(c.evidence_in_use <= 1 for c in others)
+
+
 @dataclass(frozen=True)
 class Selection:
     """A recommendation for K, and what it rests on."""

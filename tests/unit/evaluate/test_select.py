@@ -437,12 +437,30 @@ def test_fewer_components_are_given_up_for_twenty_to_one(gain, half, near):
 
 def test_what_more_components_gain_is_said():
     table = [
-        candidate(1, 0.0, 0.0, **fenced(-10.0, 0.01)),
-        candidate(2, 0.1, 0.2, **fenced(-9.1, 0.01), evidence_in_use=1),
+        candidate(1, 0.5, 0.1, **fenced(-90.0, 0.01)),
+        candidate(2, 0.0, 0.0, **fenced(-10.0, 0.01), evidence_in_use=2),
+        candidate(3, 0.1, 0.2, **fenced(-9.1, 0.01), evidence_in_use=2),
     ]
     near, clear, by = select.decided(table)
     text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
-    assert "Recommended: 1 component. Clearly: more components gain at most 0.9 nats" in text
+    assert (
+        "Clearly: 1 comes nearest, 80.0 nats behind in evidence, and more components gain" in text
+    )
+    assert "at most 0.9, which is less than 20 to 1" in text
+
+
+@pytest.mark.parametrize(("in_use", "is_clear"), [(1, False), (2, True)])
+def test_one_component_is_clear_only_where_a_second_had_words_and_lost(in_use, is_clear):
+    """Where none was found one with few words may be missing: so it was in 5 of 36 such tables."""
+    table = [
+        candidate(1, 0.0, 0.0, **fenced(-10.0, 0.01)),
+        candidate(2, 0.1, 0.02, **fenced(-20.0, 0.01), evidence_in_use=in_use),
+    ]
+    near, clear, by = select.decided(table)
+    assert (near[0], clear) == (1, is_clear)
+    text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
+    assert ("one with few words would not be found" in text) is not is_clear
+    assert ("clearly" in text) is is_clear
 
 
 def test_components_that_stay_empty_are_no_rivals_in_words():
