@@ -28,7 +28,7 @@ def dispersion(counts: Counts, scores: npt.NDArray[np.floating], Theta: FloatArr
     >>> round(dispersion(Counts.from_matrix(X), shares, Theta), 1)
     1.0
     >>> round(dispersion(Counts.from_matrix(3 * X), shares, Theta), 1)  # each word said thrice
-    3.1
+    3.2
     """
     J, K = Theta.shape
     n_seen = max(1, min(counts.n_docs, MOST_CELLS // J))

@@ -265,8 +265,8 @@ class Chains:
         if fit.algorithm.estimates == "likelihood":
             raise UnsupportedCombination(
                 f"a fit by {fit.algorithm.name} has no priors, and intervals of chains that need "
-                "some would contradict it: fit by mean field or a sampler; of genotypes "
-                "dcomp.use.admixture has intervals of resampled loci"
+                "some would contradict it: fit by mean field, or by a sampler with n_draws= and "
+                "n_chains=; of genotypes dcomp.use.admixture has intervals of resampled loci"
             )
         if model.scores.capabilities.sampling != "direct" or not model.scores.capabilities.proper:
             raise UnsupportedCombination(
