@@ -16,6 +16,7 @@
 #include "dcomp/extrapolate.hpp"
 #include "dcomp/factor.hpp"
 #include "dcomp/mean_field.hpp"
+#include "dcomp/spread.hpp"
 #include "evaluation.hpp"
 #include "laplace.hpp"
 #include "retrieve.hpp"
@@ -188,34 +189,30 @@ void require_alike(const Call& call, const Matrix<const T>& x, const Others&... 
   (check(others), ...);
 }
 
-// Of three points a sweep apart: the squared length of a step, and of its change.
 template <class T>
-std::tuple<double, double> squares(Matrix<const T> x0, Matrix<const T> x1, Matrix<const T> x2,
-                                   int n_threads) {
-  const Call call("step_squares");
+void leap(Matrix<const T> x0, Matrix<const T> x1, double b, double kept, Matrix<T> out,
+          int n_threads) {
+  const Call call("extrapolate");
   const int threads = call.threads(n_threads);
-  require_alike<T>(call, x0, x1, x2);
-  StepSquares found;
-  {
-    const Released release;
-    found = step_squares<T>(x0.data(), x1.data(), x2.data(), static_cast<std::int64_t>(x0.size()),
-                            threads);
-  }
-  return {found.first, found.second};
+  require_alike<T>(call, x0, x1, out);
+  call.require(std::isfinite(b), "b must be finite");
+  call.require(kept >= 0 && kept <= 1, "kept must lie in [0, 1]");
+  call.apart({span("out", out), span("x0", x0), span("x1", x1)});
+  const Released release;
+  extrapolate<T>(x0.data(), x1.data(), b, kept, out.data(), static_cast<std::int64_t>(x0.size()),
+                 threads);
 }
 
 template <class T>
-void leap(Matrix<const T> x0, Matrix<const T> x1, Matrix<const T> x2, double factor, double kept,
-          Matrix<T> out, int n_threads) {
-  const Call call("extrapolate");
+void spread_columns(Matrix<const T> c, Matrix<double> times, Matrix<double> sums, int n_threads) {
+  const Call call("spread");
   const int threads = call.threads(n_threads);
-  require_alike<T>(call, x0, x1, x2, out);
-  call.require(std::isfinite(factor), "factor must be finite");
-  call.require(kept >= 0 && kept <= 1, "kept must lie in [0, 1]");
-  call.apart({span("out", out), span("x0", x0), span("x1", x1), span("x2", x2)});
+  const auto table = rows(c);
+  call.shape("times", times, {table.width, kBins}, "columns of c, bins");
+  call.shape("sums", sums, {table.width, kBins}, "columns of c, bins");
+  call.apart({span("times", times), span("sums", sums), span("c", c)});
   const Released release;
-  extrapolate<T>(x0.data(), x1.data(), x2.data(), factor, kept, out.data(),
-                 static_cast<std::int64_t>(x0.size()), threads);
+  spread<T>(c.data(), table.n_rows, table.width, times.data(), sums.data(), threads);
 }
 
 // Elementwise special functions, so that Python can test what the kernels use.
@@ -252,11 +249,10 @@ void define_kernels(nb::module_& m) {
   m.def("factor", &factor_pass<T>, nb::arg("corpus"), nb::arg("F").noconvert(),
         nb::arg("x_in").noconvert(), nb::arg("x_out").noconvert(), nb::arg("update"),
         nb::arg("max_rounds"), nb::arg("tol"), nb::arg("n_threads"));
-  m.def("step_squares", &squares<T>, nb::arg("x0").noconvert(), nb::arg("x1").noconvert(),
-        nb::arg("x2").noconvert(), nb::arg("n_threads"));
-  m.def("extrapolate", &leap<T>, nb::arg("x0").noconvert(), nb::arg("x1").noconvert(),
-        nb::arg("x2").noconvert(), nb::arg("factor"), nb::arg("kept"), nb::arg("out").noconvert(),
-        nb::arg("n_threads"));
+  m.def("extrapolate", &leap<T>, nb::arg("x0").noconvert(), nb::arg("x1").noconvert(), nb::arg("b"),
+        nb::arg("kept"), nb::arg("out").noconvert(), nb::arg("n_threads"));
+  m.def("spread", &spread_columns<T>, nb::arg("c").noconvert(), nb::arg("times").noconvert(),
+        nb::arg("sums").noconvert(), nb::arg("n_threads"));
   m.def("special", &special<T>, nb::arg("name"), nb::arg("x").noconvert(),
         nb::arg("out").noconvert());
 }
@@ -293,6 +289,7 @@ NB_MODULE(_core, m) {
   define_split(m);
   define_stop(m);
   define_words(m);
+  m.def("spread_bins", [] { return dcomp::kBins; }, "Sizes that `spread` tells apart.");
   m.def("lanes", [] { return dcomp::kernels<float>().lanes; }, "Numbers of float32 in a vector.");
   m.def("instruction_set", [] { return std::string(dcomp::instruction_set().name); });
   m.def("compiled", &cells, "The score priors and allocation modes that were compiled in.");

@@ -89,7 +89,10 @@ class ExponentialScores:
     def native(self, exposure=None, *, mode="expect", power=1.0):
         return _core.ScorePrior("EX", {"tau": self.tau}, exposure, mode=mode, power=power)
 
-    def learn_from_moments(self, log_scores, mean_scores, n_docs):
+    def moments_seen(self, c, n_threads):
+        return None
+
+    def learn_from_moments(self, log_scores, mean_scores, n_docs, seen=None):
         """τ = 1 / mean E[l]."""
         return self._learned(mean_scores / n_docs)
 

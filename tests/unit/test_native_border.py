@@ -292,7 +292,7 @@ def damaged_lists(name: str, value: Any) -> Any:
 
 KEY = np.zeros(N, np.uint64)
 SPLIT = {"key": KEY, "fraction": 0.5, "seed": 1, "n_threads": 2}
-POINTS = {name: doubles(J, K) for name in ("x0", "x1", "x2")} | {"n_threads": 2}
+POINTS = {name: doubles(J, K) for name in ("x0", "x1")} | {"n_threads": 2}
 PRIOR = {"key": "GP", "parameters": {"alpha": doubles(K), "beta": doubles(K)}}
 ONE_WRONG = [{"alpha": doubles(K), "beta": np.array([x, 1.0, 1.0])} for x in (NAN, -1.0, INF)]
 COUNTS = {"c": ints(N, K), "prior": prior(), "n_threads": 2}
@@ -449,13 +449,25 @@ CASES: dict[str, list[Callable[[], Case]]] = {
             free=("scores",),
         )
     ],
-    "step_squares": [lambda: Case(_core.step_squares, POINTS)],
     "extrapolate": [
         lambda: Case(
             _core.extrapolate,
-            POINTS | {"factor": 2.0, "kept": 0.1, "out": doubles(J, K)},
+            POINTS | {"b": 0.5, "kept": 0.1, "out": doubles(J, K)},
             ("out",),
-            {"factor": (NAN, INF), "kept": (NAN, -0.1, 2.0)},
+            {"b": (NAN, INF), "kept": (NAN, -0.1, 2.0)},
+        )
+    ],
+    "spread": [
+        lambda: Case(
+            _core.spread,
+            {
+                "c": floats(N, K),
+                "times": doubles(K, _core.spread_bins()),
+                "sums": doubles(K, _core.spread_bins()),
+                "n_threads": 2,
+            },
+            ("times", "sums"),
+            free=("c",),
         )
     ],
     "factor": [
@@ -477,6 +489,7 @@ CASES: dict[str, list[Callable[[], Case]]] = {
     "instruction_set": [lambda: Case(_core.instruction_set, {})],
     "compiled": [lambda: Case(_core.compiled, {})],
     "lanes": [lambda: Case(_core.lanes, {})],
+    "spread_bins": [lambda: Case(_core.spread_bins, {})],
     "sample": [sample],
     "sample_lines": [sample_lines],
     "left_to_right": [left_to_right],

@@ -102,16 +102,18 @@ def log_predictive(b: Border) -> Calls:
     yield Call(_core.log_predictive, given, ("out",))
 
 
-def step_squares(b: Border) -> Calls:
-    points = {f"x{i}": b.rows(b.I, b.K) for i in range(3)}
-    yield Call(_core.step_squares, {**points, "n_threads": b.n_threads})
-
-
 def extrapolate(b: Border) -> Calls:
-    points = {f"x{i}": b.rows(b.I, b.K) for i in range(3)}
-    given = {**points, "factor": -1.5, "kept": 0.1, "out": b.empty(b.I, b.K),
+    points = {f"x{i}": b.rows(b.I, b.K) for i in range(2)}
+    given = {**points, "b": -1.5, "kept": 0.1, "out": b.empty(b.I, b.K),
              "n_threads": b.n_threads}  # fmt: skip
     yield Call(_core.extrapolate, given, ("out",))
+
+
+def spread(b: Border) -> Calls:
+    table = (b.K, _core.spread_bins())
+    given = {"c": b.rows(b.I, b.K), "times": np.empty(table), "sums": np.empty(table),
+             "n_threads": b.n_threads}  # fmt: skip
+    yield Call(_core.spread, given, ("times", "sums"))
 
 
 def factor(b: Border) -> Calls:
@@ -346,10 +348,11 @@ CALLS: dict[str, Callable[[Border], Calls]] = {
     "Corpus": corpus, "ScorePrior": score_prior, "loadings": loadings, "expect": expect,
     "fold_in": fold_in, "content_keys": content_keys, "split_tokens": split_tokens,
     "split_weights": split_weights, "start_counts": start_counts,
-    "log_predictive": log_predictive, "step_squares": step_squares, "extrapolate": extrapolate,
+    "log_predictive": log_predictive, "extrapolate": extrapolate, "spread": spread,
     "factor": factor, "laplace": laplace, "laplace_fold_in": laplace_fold_in, "special": special,
     "instruction_set": plain("instruction_set"), "compiled": plain("compiled"),
-    "lanes": plain("lanes"), "sample": sample, "sample_lines": sample_lines,
+    "lanes": plain("lanes"), "spread_bins": plain("spread_bins"), "sample": sample,
+    "sample_lines": sample_lines,
     "draw_loadings": draw_loadings, "draw_scores": draw_scores,
     "log_loading_moments": log_loading_moments, "log_score_moments": log_score_moments,
     "left_to_right": left_to_right, "tempered_sweeps": tempered_sweeps, "tree_means": tree_means,

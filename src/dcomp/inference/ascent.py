@@ -3,10 +3,9 @@ look like one (MODELS §14).
 
 A climb has stages, all of them kept in the state, so that it can stop and go on anywhere:
 
-climb     sweeps by SQUAREM (Varadhan and Roland 2008): of three points a sweep apart, x0, x1, x2,
-          the next is x0 + 2a (x1 − x0) + a² (x2 − 2 x1 + x0), a = ‖x1 − x0‖ / ‖x2 − 2 x1 + x0‖,
-          x being c and n together; near the end, on dense tables, by quasi-Newton steps
-          (`secants`). A step that lowers the objective is taken back.
+climb     sweeps with momentum (Nesterov 1983): the next begins near x1 + b (x1 − x0), where x0 and
+          x1 are the ends of the last two, x being c and n together (`momentum`); b grows to 0.98. A
+          sweep that lowers the objective is taken back, and b halved (O'Donoghue and Candès 2015).
 refold    documents settle, loadings given, from where they are and as new ones do (`rest`), and
           keep the better end: on the way, because it gains more than the sweeps would, and once
           the gains of the last sweeps promise little.
@@ -32,21 +31,19 @@ import numpy.typing as npt
 
 from dcomp.executors import Executor
 from dcomp.inference import ascent_tasks as tasks
-from dcomp.inference import secants, squarem
 from dcomp.inference.base import Algorithm, FloatingArray, Info
 from dcomp.inference.mean_field import Allocation, Weights
+from dcomp.inference.momentum import further
 from dcomp.inference.path import CLIMB, DONE, LOWEST, MEASURE, PUSH, REFOLD, UNKNOWN, Path
 from dcomp.inference.rest import AT_REST
 from dcomp.inference.spectral import is_dense
 from dcomp.inference.state import State
-from dcomp.inference.stopping import NEVER, WINDOW, Rule, noise_of, to_come
+from dcomp.inference.stopping import NEVER, ROUNDING, WINDOW, Rule, noise_of, to_come
 from dcomp.models import Observations
 from dcomp.models.arrays import read_only
 
-MOST_LIMIT, GROWTH = 1e4, 4.0  # of the factor a, and what a full step makes of its limit
+MOST_MOMENTUM, GAINS = 0.98, 1.05  # the most that a step is repeated, and its growth by a sweep
 STANDS = 10  # sweeps without a gain, after which it is measured
-NEAR = 5.0  # nats per document that the last sweeps gained, from which on pairs are remembered
-MOST_PAIRED = 2_000_000  # numbers of documents and loadings, of which there are six times as many
 LOOKED_AT = 15  # sweeps whose gain is compared with that of as many before
 SKIPPED = 3  # plain sweeps that are not measured, because they settle the last step
 MOST_MEASURED = 3 * WINDOW  # of those that are, where fewer do not show a rate below 1
@@ -60,8 +57,7 @@ PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike
 MOST_COMPARED = 8192  # components, of which all pairs are looked at
 ALIKE = 0.998  # the affinity of these, Σ √(θ θ'): 1 where they are the same
 EMPTY = 0.01  # a share of a component's usual words that is as good as none
-_NOISE = {4: 1e-7, 8: 1e-14}  # what rounding may change of an objective, by the size of numbers
-MOST_NOISE = 3.0  # times that
+MOST_NOISE = 3.0  # times what rounding may change
 _PURPOSE = 9  # of random numbers: inference/start.py has others
 
 
@@ -127,18 +123,17 @@ class _Climb:
         after, stats = self.executor.map_reduce(task, self.observed.parts, state.locals, shared)
         return replace(state, locals=after), stats
 
-    def _sweep(self, state: State, elsewhere: FloatingArray | None) -> tuple[State, State, Info]:
-        """A sweep from the state, or from what is carried: before, after, and its row."""
+    def _sweep(self, state: State, elsewhere: FloatingArray | None) -> tuple[State, Info]:
+        """A sweep from the state, or from what is carried, and its row."""
         held, _ = self._all(tasks.hold, state, elsewhere is not None)
         if elsewhere is not None:
             held = replace(held, shared=replace(held.shared, n=elsewhere))
-        after, info = self.algorithm.step(self.observed, held, self.executor)
-        return held, after, info
+        return self.algorithm.step(self.observed, held, self.executor)
 
     def _noise(self, objective: float) -> float:
         """What rounding may change of an objective, which sums up over words and may be near 0."""
         size = max(abs(objective), int(self.observed.doc_totals.sum()))
-        return _NOISE[self.algorithm.precision.itemsize] * size
+        return ROUNDING[self.algorithm.precision.itemsize] * size
 
     @property
     def _enough(self) -> float:
@@ -146,25 +141,20 @@ class _Climb:
         return self.rule.tol * self.observed.counts.n_docs
 
     def climb(self, state: State, path: Path) -> tuple[State, Info]:
-        """A sweep of a step of SQUAREM."""
-        before, after, info = self._sweep(state, path.n if path.phase == 2 else None)
-        if path.phase == 2 and info.objective < path.objective - self._noise(path.objective):
+        """A sweep of the climb."""
+        after, info = self._sweep(state, path.n)
+        if path.n is not None and info.objective < path.objective - self._noise(path.objective):
             return self._taken_back(state, after, path, info)
         path = path.swept_to(info.objective)
         if self._is_told(state, path):
             after, _ = self._all(tasks.let_go, after)
             return _with(after, path.anew(stage=DONE, gain=0.0, shares=info.shares or 0.0)), info
         stage = self._after_climb(path)
-        if stage != CLIMB:
-            after, _ = self._all(tasks.let_go, after)
-            path = self._calmed(path) if stage == MEASURE else path.anew(stage=stage)
-            return _with(after, path), info
-        if path.phase == 1:
-            by_pairs = self._by_pairs(state.model.n_components, path)
-            further = self._stepped if by_pairs else self._extrapolated
-            return further(before, after, path), info
-        after, _ = self._all(tasks.keep_start, after)
-        return _with(after, replace(path, n=before.n, phase=1)), info
+        if stage == CLIMB:
+            return self._carried_on(state, after, path), info
+        after, _ = self._all(tasks.let_go, after)
+        path = self._calmed(path) if stage == MEASURE else path.anew(stage=stage)
+        return _with(after, path), info
 
     def _is_told(self, state: State, path: Path) -> bool:
         """Whether nothing was to be found but sums, and these are there: every document has the one
@@ -174,21 +164,17 @@ class _Climb:
             return False
         return not allowed.has_choice and not state.model.has_exposure
 
-    def _by_pairs(self, n_components: int, path: Path) -> bool:
-        """Whether the next step is a quasi-Newton one: near the end, where a table is not mostly
-        zeros. On sparse ones it is no faster than SQUAREM, and takes six times the memory."""
-        counts = self.observed.counts
-        numbers = (counts.n_docs + counts.n_features) * n_components
-        if numbers > MOST_PAIRED or not is_dense(counts):
-            return False
-        return path.n_pairs is not None or path.gained(LOOKED_AT) < NEAR * counts.n_docs
+    def _carried_on(self, state: State, after: State, path: Path) -> State:
+        """With where the next sweep begins: further than this one came."""
+        after, _ = self._all(tasks.go_further, after, path.momentum)
+        n = further(state.n, after.n, path.momentum, self.executor.n_threads)
+        return _with(after, replace(path, n=n, momentum=min(path.momentum * GAINS, MOST_MOMENTUM)))
 
     def _taken_back(self, state: State, after: State, path: Path, info: Info) -> tuple[State, Info]:
-        """That was too far: back to x2, with this sweep for nothing."""
+        """That was too far: back to where this sweep's momentum came from, with it for nothing."""
         back, _ = self._all(tasks.give_up, after)
         shared = replace(state.shared, sweep=after.sweep)
-        limit = max(path.factor / GROWTH, 1.0)
-        path = replace(path.swept_to(path.objective), n=None, n_pairs=None, phase=0, limit=limit)
+        path = replace(path.swept_to(path.objective), n=None, momentum=path.momentum / 2)
         row = replace(info, objective=path.objective, capped=())
         return _with(replace(back, shared=shared), path), row
 
@@ -236,37 +222,6 @@ class _Climb:
         of a nat."""
         cheap = is_cheap(self.observed, state.model.n_components)
         return 3 if self._may_move and cheap else 1
-
-    def _stepped(self, before: State, after: State, path: Path) -> State:
-        """At x2, with the next x0 carried, by a quasi-Newton step."""
-        assert path.n is not None
-        points = (path.n, before.n, after.n)
-        after, of_documents = self._all(tasks.add_pair, after)
-        n_pairs = secants.with_pair(path.n_pairs, points)
-        path = replace(path, n_pairs=n_pairs)
-        z = secants.weights(of_documents + secants.products(n_pairs))
-        if z is None:
-            after, _ = self._all(tasks.let_go, after)
-            return _with(after, replace(path, n=None, n_pairs=None, phase=0))
-        ahead, _ = self._all(tasks.step_ahead, after, z)
-        n = secants.ahead(n_pairs, points, z)
-        return _with(ahead, replace(path, n=n, phase=2))
-
-    def _extrapolated(self, before: State, after: State, path: Path) -> State:
-        """At x2, with the next x0 carried."""
-        assert path.n is not None
-        _, of_documents = self._all(tasks.squares_of, after)
-        points = (path.n, before.n, after.n)
-        first, second = of_documents + squarem.squares(points, self.executor.n_threads)
-        factor = float(np.sqrt(first / max(second, 1e-300)))
-        limit = min(path.limit * GROWTH, MOST_LIMIT) if factor > path.limit else path.limit
-        factor = min(factor, path.limit)
-        if factor <= 1:
-            after, _ = self._all(tasks.let_go, after)
-            return _with(after, replace(path, n=None, phase=0, limit=max(limit, GROWTH)))
-        ahead, _ = self._all(tasks.extrapolate, after, factor)
-        n = squarem.extrapolated(points, factor, self.executor.n_threads)
-        return _with(ahead, replace(path, n=n, phase=2, limit=limit, factor=factor))
 
     def measure(self, state: State, path: Path) -> tuple[State, Info]:
         """A plain sweep, in which documents come to rest: what hangs on single documents would not
@@ -335,7 +290,7 @@ class _Climb:
         """A sweep of a copy that was moved; the state itself rests until the copy is past it."""
         if path.swept == 0:
             state, path = self._moved_copy(state, path)
-        _, after, info = self._sweep(state, path.n)
+        after, info = self._sweep(state, path.n)
         ahead = info.objective - path.objective
         if ahead > max(self._noise(path.objective), self._enough):
             after, _ = self._all(tasks.let_go, after)

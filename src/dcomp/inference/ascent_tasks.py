@@ -1,6 +1,7 @@
 """What a climb does to every part of the documents (`ascent`).
 
-While a sweep is looked at, "c" is what is carried and "from" where it began.
+Carried is a c of the documents: between sweeps of a climb that of where the next one begins, and
+while a sweep is looked at that of where the one before it had arrived.
 """
 
 from __future__ import annotations
@@ -9,31 +10,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcomp.inference import secants, squarem
 from dcomp.inference.base import FloatingArray
 from dcomp.inference.mean_field import Allocation
+from dcomp.inference.momentum import further
 from dcomp.inference.rest import rested, settled
-from dcomp.inference.squarem import Points
 from dcomp.inference.state import Local
+from dcomp.inference.stopping import ROUNDING
 from dcomp.models import Observations
-from dcomp.models.arrays import FloatArray, read_only
+from dcomp.models.arrays import read_only
 
 LESS = 0.2  # what a push leaves of the words of a document's weakest component
 LEAST_WORDS = 0.01  # of a component in a document
+WARM = 30  # updates of documents that begin near their end: no more than kernels take for such
 SURELY = 1e-3  # nats that a document must gain to be moved: less is what it had left to settle
 
 
 def hold(part: Observations, local: Local, elsewhere: bool, n_threads: int) -> tuple[Local, None]:
-    """The sweep begins here, or with what is carried, and what it begins with is remembered."""
+    """The sweep begins here, or with what is carried; where the documents are is set aside."""
     start = local.carried["c"] if elsewhere else local.c
-    carried = {**local.carried, "from": start}
-    if elsewhere:
-        carried["c"] = local.c
-    return replace(local, c=start, carried=carried), None
+    return replace(local, c=start, carried={"c": local.c}), None
 
 
 def give_up(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:
-    """Back to what was set aside for a sweep that began elsewhere."""
+    """Back to what was set aside."""
     return replace(local, c=local.carried["c"], carried={}), None
 
 
@@ -42,27 +41,12 @@ def let_go(part: Observations, local: Local, shared: None, n_threads: int) -> tu
     return replace(local, carried={}), None
 
 
-def keep_start(
-    part: Observations, local: Local, shared: None, n_threads: int
+def go_further(
+    part: Observations, local: Local, momentum: float, n_threads: int
 ) -> tuple[Local, None]:
-    """The sweep's beginning is carried on, as x0, and the pairs as they are."""
-    pairs = {name: array for name, array in local.carried.items() if name == "c_pairs"}
-    return replace(local, carried={"c": local.carried["from"], **pairs}), None
-
-
-def add_pair(
-    part: Observations, local: Local, shared: None, n_threads: int
-) -> tuple[Local, FloatArray]:
-    pairs = secants.with_pair(local.carried.get("c_pairs"), points(local))
-    return replace(local, carried={**local.carried, "c_pairs": pairs}), secants.products(pairs)
-
-
-def step_ahead(
-    part: Observations, local: Local, z: FloatArray, n_threads: int
-) -> tuple[Local, None]:
-    pairs = local.carried["c_pairs"]
-    c = secants.ahead(pairs, points(local), z)
-    return replace(local, carried={"c": c, "c_pairs": pairs}), None
+    """The next sweep begins beyond where this one arrived."""
+    c = further(local.carried["c"], local.c, momentum, n_threads)
+    return replace(local, carried={"c": c}), None
 
 
 def copy(part: Observations, local: Local, shared: None, n_threads: int) -> tuple[Local, None]:
@@ -109,34 +93,15 @@ def rest(part: Observations, local: Local, shared: None, n_threads: int) -> tupl
     return replace(local, c=local.carried["c"], carried={"c": local.c}), None
 
 
-def points(local: Local) -> Points:
-    """c of x0, x1 and x2."""
-    return local.carried["c"], local.carried["from"], local.c
-
-
-def squares_of(
-    part: Observations, local: Local, shared: None, n_threads: int
-) -> tuple[Local, FloatArray]:
-    return local, squarem.squares(points(local), n_threads)
-
-
-def extrapolate(
-    part: Observations, local: Local, factor: float, n_threads: int
-) -> tuple[Local, None]:
-    return replace(
-        local, carried={"c": squarem.extrapolated(points(local), factor, n_threads)}
-    ), None
-
-
 def refold(
     part: Observations, local: Local, how: Allocation, n_threads: int
 ) -> tuple[Local, float]:
     """Documents settled from where they are, loadings given; carried are the better of these and
     of where they are as new ones, with the gain in nats."""
-    c, value = settled(part, local.c, how, n_threads)
+    c, value = settled(part, local.c, replace(how, max_inner=min(how.max_inner, WARM)), n_threads)
     other, other_value = rested(part, how, n_threads)
     gain = other_value - value
-    better = gain > SURELY
+    better = gain > SURELY + ROUNDING[c.dtype.itemsize] * part.doc_totals
     carried = {"c": read_only(np.where(better[:, None], other, c))}
     return replace(local, c=read_only(c), carried=carried), float(gain[better].sum())
 

@@ -36,7 +36,7 @@ class SufficientStats:
     n_docs: int
     n_updates: int  # of single documents
     shares: float  # the largest change of a document's share
-    seen: Any = None  # what the score prior learns from at modes: `modes_seen`
+    seen: Any = None  # what the score prior learns from beside: `moments_seen`, `modes_seen`
     users: Users | None = None  # which components so many may use, where they may not use all
 
     def __add__(self, other: SufficientStats) -> SufficientStats:

@@ -152,7 +152,7 @@ class MeanField(Climber):
 
     def settling(self) -> Self:
         """Itself with documents that come to rest in every sweep."""
-        return replace(self, max_inner=max(self.max_inner, 50), inner_tol=1e-4)
+        return replace(self, max_inner=max(self.max_inner, 30), inner_tol=1e-4)
 
     def judging(self) -> Self:
         """Itself: the objective of a sweep is of the loadings that it begins with."""
@@ -192,7 +192,8 @@ def learn_scores(
     limit. restrained: as documents that have not parted yet may teach it."""
     scores: Any = model.scores
     n_docs = stats.n_docs if stats.users is None else stats.users
-    learned, capped = scores.learn_from_moments(stats.log_scores, stats.mean_scores, n_docs)
+    moments = (stats.log_scores, stats.mean_scores, n_docs)
+    learned, capped = scores.learn_from_moments(*moments, stats.seen)
     return with_learned(model, scores.restrained(learned) if restrained else learned), capped
 
 
@@ -337,17 +338,18 @@ def allocate(
         counts.n_docs,
         n_updates,
         share_change(local.c, c, part.doc_totals),
-        _modes_seen(prior, part, c) if how.mode == "maximise" else None,
+        _seen(prior, part, c, how.mode, n_threads),
         None if part.allowed is None else part.allowed.users,
     )
     return replace(local, c=read_only(c)), stats
 
 
-def _modes_seen(prior: Any, part: Observations, c: FloatingArray) -> Any:
-    """What the score prior learns from modes."""
-    if part.allowed is None:
-        return prior.modes_seen(c, part.total_exposure)
-    return prior.modes_seen(c, part.total_exposure, part.allowed)
+def _seen(prior: Any, part: Observations, c: FloatingArray, mode: str, n_threads: int) -> Any:
+    """What the score prior learns from documents beside their moments."""
+    allowed = () if part.allowed is None else (part.allowed,)
+    if mode == "maximise":
+        return prior.modes_seen(c, part.total_exposure, *allowed)
+    return prior.moments_seen(c, n_threads, *allowed)
 
 
 def finite_objective(stats: SufficientStats, weights: Weights, sweep: int) -> float:

@@ -19,7 +19,8 @@ CLIMB, MEASURE, REFOLD, PUSH, DONE = range(5)  # stages
 AS_TOLD, SEEDED, SPECTRAL = range(3)  # how a climb began
 LOWEST = -1e300  # an objective before there is one
 UNKNOWN = -1.0  # what has not been measured
-FIRST_LIMIT = 4.0  # of the factor of a step
+FIRST_MOMENTUM = 0.5
+FORMER = ("phase", "limit", "factor", "c_pairs", "n_pairs")  # of steps that are no more
 BETWEEN = 5  # sweeps between marks of the objective
 
 
@@ -27,17 +28,13 @@ BETWEEN = 5  # sweeps between marks of the objective
 class Path(Carried):
     """Where a climb stands."""
 
-    c: FloatingArray | None = None  # (I, K), of the documents: where the next sweep begins, or x0
+    c: FloatingArray | None = None  # (I, K), of the documents: where the next sweep begins
     n: FloatingArray | None = None  # (J, K): the same
-    c_pairs: FloatingArray | None = None  # (I, 2q, K), of quasi-Newton steps (`secants`)
-    n_pairs: FloatingArray | None = None  # (J, 2q, K): the same
     gains: FloatArray | None = None  # of the plain sweeps that are being measured
     marks: FloatArray | None = None  # objectives of the climb, some sweeps apart
     trail: FloatArray | None = None  # `climbed` of all sweeps so far, as far apart
     stage: int = CLIMB
-    phase: int = 0  # of a step: 0 at x0, 1 at x1 with x0 carried, 2 at x2 with the next x0 carried
-    limit: float = FIRST_LIMIT  # of the factor a
-    factor: float = 1.0  # of the last step
+    momentum: float = FIRST_MOMENTUM  # how much of its step the next sweep goes on
     objective: float = LOWEST  # of the last sweep that was kept
     swept: int = 0  # in this stage
     rests: int = 0  # whether the gains of the climb promise little
@@ -55,14 +52,16 @@ class Path(Carried):
 
     @classmethod
     def of_documents(cls, model: Model) -> tuple[str, ...]:
-        """Where they are, and their pairs."""
-        return ("c", "c_pairs")
+        """Where they are."""
+        return ("c",)
 
     @classmethod
     def restored(cls, arrays: Arrays) -> Path:
-        """From a file; maximum likelihood used to carry its steps on in a way of its own, in place
-        of which a climb begins anew."""
-        return cls() if "weight" in arrays else super().restored(arrays)
+        """From a file. Climbs used to be carried on in other ways, in place of which one begins
+        anew, or from where it stands."""
+        if "weight" in arrays:
+            return cls()
+        return super().restored({name: a for name, a in arrays.items() if name not in FORMER})
 
     def check(self, model: Model, c: npt.NDArray[Any], n: npt.NDArray[Any]) -> None:
         """A ValueError where this cannot be of these documents and features."""
@@ -70,15 +69,14 @@ class Path(Carried):
             own = getattr(self, name)
             if own is not None and (own.shape != like.shape or own.dtype != like.dtype):
                 raise ValueError(f"{name} of the climb must be like the state's; got {own.shape}")
-            pairs = getattr(self, f"{name}_pairs")
-            if pairs is not None and (pairs.ndim != 3 or pairs[:, 0].shape != like.shape):
-                raise ValueError(f"pairs of the climb must be like {name}; got {pairs.shape}")
         for name in ("gains", "marks", "trail"):
             own = getattr(self, name)
             if own is not None and (own.ndim != 1 or own.dtype != np.float64):
                 raise ValueError(f"{name} of the climb must be a row of numbers")
-        if not 0 <= self.stage <= DONE or not 0 <= self.phase <= 2:
-            raise ValueError(f"a climb has no stage {self.stage} or phase {self.phase}")
+        if not 0 <= self.stage <= DONE:
+            raise ValueError(f"a climb has no stage {self.stage}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"a climb has no momentum {self.momentum}")
         if not AS_TOLD <= self.start <= SPECTRAL:
             raise ValueError(f"a climb has no start {self.start}")
 
@@ -90,8 +88,8 @@ class Path(Carried):
 
     def anew(self, **changes: Any) -> Path:
         """In another stage, with nothing carried."""
-        fresh: Any = dict.fromkeys(("n", "n_pairs", "gains", "marks"))
-        fresh |= {"phase": 0, "swept": 0, "rests": 0}
+        fresh: Any = dict.fromkeys(("n", "gains", "marks"))
+        fresh |= {"swept": 0, "rests": 0}
         return replace(self, **fresh | changes)
 
     def another(self, **changes: Any) -> Path:

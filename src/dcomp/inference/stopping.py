@@ -13,6 +13,7 @@ from dcomp.models.arrays import FloatArray
 
 NEVER = 1e300  # what is to come where it does not fall
 WINDOW = 10  # plain sweeps whose rate is taken
+ROUNDING = {4: 1e-7, 8: 1e-14}  # what it may change of an objective, by the size of numbers
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from dcomp.models.learning import (
     dirichlet_alpha,
     grouped_alpha,
     polya_alpha,
+    repeated_alpha,
     shared_dirichlet_alpha,
     shared_polya_alpha,
     stored_learning,
@@ -46,6 +47,7 @@ from dcomp.models.prior import (
     share_below,
 )
 from dcomp.models.pseudo import Pseudo
+from dcomp.models.spread import Spread
 from dcomp.models.sums import Sums, Tallies
 
 UNPARTED = 2.0  # the most that α is on average while documents have not parted
@@ -132,17 +134,33 @@ class DirichletScores:
         alpha = stored_vector("alpha", arrays)
         return cls.build(len(alpha), alpha, learn_alpha=stored_learning(entry["learn_alpha"]))
 
+    def moments_seen(
+        self, c: npt.NDArray[Any], n_threads: int, allowed: Allowed | None = None
+    ) -> Spread | None:
+        """What `learn_from_moments` needs beside moments of documents with the expected words c
+        (I, K); it adds."""
+        if not self.learn_alpha or self.n_components == 1 or allowed is not None:
+            return None
+        return Spread.build(c, n_threads)
+
     def learn_from_moments(
-        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int | Users
+        self,
+        log_scores: FloatArray,
+        mean_scores: FloatArray,
+        n_docs: int | Users,
+        seen: Spread | None = None,
     ) -> tuple[DirichletScores, tuple[str, ...]]:
         """With α that maximises its part of the bound, given Σ_i E[log m], and the names of what
-        is at a limit."""
+        is at a limit. That is one step of EM; with what was seen of the documents' words it is
+        repeated, q(m) being the best for each α in turn."""
         if not self.learn_alpha:
             return self, ()
         if isinstance(n_docs, Users):
             return self._learn_among(n_docs, log_scores)
         step = shared_dirichlet_alpha if self.learn_alpha == "shared" else dirichlet_alpha
         alpha, capped = step(self.alpha, log_scores / n_docs)
+        if seen is not None:
+            alpha, capped = repeated_alpha(step, self.alpha, alpha, log_scores / n_docs, seen)
         return replace(self, alpha=alpha), ("alpha",) if capped else ()
 
     def restrained(self, learned: DirichletScores) -> DirichletScores:

@@ -160,8 +160,17 @@ class GammaScores:
         )
         return cls.build(len(alpha), alpha, beta, learn_alpha=learn_alpha, learn_beta=learn_beta)
 
+    def moments_seen(
+        self, c: npt.NDArray[Any], n_threads: int, allowed: Allowed | None = None
+    ) -> None:
+        """Nothing that `learn_from_moments` needs beside moments."""
+
     def learn_from_moments(
-        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int | Users
+        self,
+        log_scores: FloatArray,
+        mean_scores: FloatArray,
+        n_docs: int | Users,
+        seen: None = None,
     ) -> tuple[Self, tuple[str, ...]]:
         """With α and β that maximise their part of the bound, given Σ_i E[log l] and Σ_i E[l], and
         the names of what is at a limit."""

@@ -15,12 +15,17 @@ from scipy.special import digamma, gammaln, polygamma
 
 from dcomp.errors import InvalidParameter, UnsupportedCombination
 from dcomp.models.arrays import FloatArray, column_totals
+from dcomp.models.spread import Spread
 from dcomp.models.sums import Tallies
 
 ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
 RHO_CAP = 1 - 1e-6
 GAMMA_FLOOR, GAMMA_CAP = 1e-5, 1e3
+MORE_STEPS, STILL = (
+    20,
+    1e-3,
+)  # of EM for α after its first, and the change after which there is none
 
 # Whether a prior's numbers are learned; "shared": one number for all components, STRUCTURE's way.
 Learning = bool | Literal["shared"]
@@ -239,6 +244,25 @@ def dirichlet_alpha(
         if gain < 1e-12 * abs(value):
             break
     return alpha, at_limit(alpha, ALPHA_FLOOR, ALPHA_CAP_DM)
+
+
+def repeated_alpha(
+    step: Callable[[FloatArray, FloatArray], tuple[FloatArray, bool]],
+    start: FloatArray,
+    alpha: FloatArray,
+    mean_log: FloatArray,
+    seen: Spread,
+) -> tuple[FloatArray, bool]:
+    """Steps of EM that follow the first one, from `start` to α, with the documents' words as they
+    are: E[log m] is moved along with α. Alone a step is short where documents have little of most
+    components, since E[log m] is then mostly α's own (docs/decisions/0070)."""
+    n_docs, known, capped = float(seen.times[-1].sum()), seen.log_scores(start), False
+    for _ in range(MORE_STEPS):
+        before = alpha
+        alpha, capped = step(alpha, mean_log + (seen.log_scores(alpha) - known) / n_docs)
+        if np.abs(alpha - before).max() < STILL * alpha.max():
+            break
+    return alpha, capped
 
 
 def grouped_objective(alpha: FloatArray, logs: FloatArray, masks: Any, sizes: Any) -> float:

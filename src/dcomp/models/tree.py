@@ -160,8 +160,15 @@ class TreeScores:
                 raise ValueError(f"{name} must hold a positive number for each of the tree's nodes")
         return cls(tree, **values)
 
+    def moments_seen(self, c: npt.NDArray[Any], n_threads: int) -> None:
+        """Nothing that `learn_from_moments` needs beside moments."""
+
     def learn_from_moments(
-        self, log_scores: FloatArray, mean_scores: FloatArray, n_docs: int
+        self,
+        log_scores: FloatArray,
+        mean_scores: FloatArray,
+        n_docs: int,
+        seen: None = None,
     ) -> tuple[TreeScores, tuple[str, ...]]:
         """Nothing is learned, see `parameters`."""
         return self, ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import digamma, gammaln
 from scipy.stats import dirichlet, gamma
 
@@ -32,6 +32,7 @@ from dcomp.models.learning import (
     polya_gamma,
     solve_shape,
 )
+from dcomp.models.spread import Spread
 from dcomp.models.structure_rows import DirichletRows, StickRows
 from dcomp.models.sums import Tallies
 
@@ -107,6 +108,57 @@ def test_expected_moments_of_documents_give_the_maximum():
     np.testing.assert_allclose(alpha / beta, mean, rtol=1e-9)
     np.testing.assert_allclose(digamma(alpha) - np.log(beta), mean_log, rtol=1e-9)
     assert limits == ()
+
+
+@pytest.mark.parametrize("learning", [True, "shared"])
+def test_alpha_learned_from_words_that_are_spread_is_the_best_for_them(learning):
+    """One step of EM stops short where documents have little of most components: α given the words
+    c is where p(c) is highest, found another way."""
+    rng = np.random.default_rng(3)
+    true = np.full(4, 0.2) if learning == "shared" else np.array([0.05, 0.1, 0.2, 0.4])
+    shares = rng.dirichlet(true, 3000)
+    c = (shares * rng.integers(20, 200, 3000)[:, None]).astype(np.float32)
+    scores = DirichletScores.build(4, 1.0, learn_alpha=learning)
+
+    def moments(scores):
+        return scores.expected_log(c, np.ones(3000)).sum(axis=0), np.zeros(4), 3000
+
+    def likelihood(alpha):
+        return DirichletScores.build(4, alpha).log_moment(c, np.ones(3000)).sum()
+
+    def spread_over(x):
+        return np.exp(x if learning is True else np.repeat(x, 4))
+
+    start = np.zeros(4 if learning is True else 1)
+    best = spread_over(minimize(lambda x: -likelihood(spread_over(x)), start).x)
+    short, _ = scores.learn_from_moments(*moments(scores))
+    seen = scores.moments_seen(c[:1000], 1) + scores.moments_seen(c[1000:], 2)
+    levels, now = [likelihood(scores.alpha), likelihood(short.alpha)], scores
+    for _ in range(3):
+        now, _ = now.learn_from_moments(*moments(now), seen)
+        levels.append(likelihood(now.alpha))
+    assert np.abs(np.log(short.alpha / best)).max() > 0.3
+    np.testing.assert_allclose(now.alpha, best, rtol=0.01)
+    assert np.diff(levels).min() > -1e-6 * abs(levels[-1])
+
+
+def test_words_spread_over_sizes_as_numpy_has_them():
+    """Every number in one bin, whatever its size; any number of threads; parts add."""
+    rng = np.random.default_rng(0)
+    c = np.exp(rng.uniform(-20, 21, (300, 33))).astype(np.float32)
+    c[::7] = 0.0
+    one, three = Spread.build(c, 1), Spread.build(c, 3)
+    assert np.array_equal(one.times, three.times)
+    assert np.array_equal(one.sums, three.sums)
+    assert (one.times.sum(axis=1) == 300).all()
+    np.testing.assert_allclose(one.sums[:-1].sum(axis=1), c.sum(axis=0, dtype=np.float64))
+    both = Spread.build(c[:100], 1) + Spread.build(c[100:], 1)
+    assert np.array_equal(both.times, one.times)
+    alpha = np.full(33, 0.3)
+    wide = Spread.build(c.astype(np.float64), 1)
+    np.testing.assert_allclose(wide.log_scores(alpha), one.log_scores(alpha), rtol=1e-6)
+    exact = DirichletScores(alpha).expected_log(c.astype(np.float64), np.ones(300)).sum(axis=0)
+    np.testing.assert_allclose(one.log_scores(alpha), exact, rtol=2e-3)
 
 
 @pytest.mark.parametrize("key", ["DM", "GP"])
