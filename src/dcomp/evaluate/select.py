@@ -8,8 +8,9 @@ others. The standard error of such a difference is the larger of that over docum
 chains: chains that get stuck (MODELS §9) are part of the doubt.
 
 Where the evidence of all K is known it decides: recommended is the smallest K whose interval
-reaches that of the highest, or that is not 20 to 1 below it. Else held-out words do: the smallest
-K that is not worse than the best by more than one standard error. Both are shown.
+reaches that of the highest, or that is not 20 to 1 below it. Else, or where chains of a K have not
+settled that may have the highest, held-out words do: the smallest K that is not worse than the best
+by more than one standard error. Both are shown.
 `verification/how_many.py` and `verification/clearly.py` count how often "clearly" is right.
 """
 
@@ -333,9 +334,9 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     priors make those cost nothing: they must not gain 20 to 1, nor be as good with words in more
     components than these. Held-out words must not tell others better. That of several components
     all but one stay empty in every fit says that none was found, not that there is none: one is
-    clear only where more of them had words and lost. Where chains of a K have not
-    settled, its evidence speaks neither for nor against it: it is not recommended by it, and with
-    twice its interval it is a doubt of others. An end of what was tried is never clear.
+    clear only where more of them had words and lost. Where chains of a K have not settled, its
+    evidence speaks neither for nor against it: with twice its interval it is a doubt of others, and
+    if it may be the highest so, evidence decides nothing. An end of what was tried is never clear.
     """
     by_words = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
     sound = [c for c in candidates if c.evidence_is_sound]
@@ -345,6 +346,8 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
         clear = len(by_words) == 1 and far and _is_between(by_words[0], candidates)
         return by_words, clear, "held-out"
     top = max(sound, key=lambda c: c.evidence)
+    if any(_reach(c) > top.evidence_lower for c in candidates if not c.evidence_is_sound):
+        return by_words, False, "held-out"
     near = tuple(c.n_components for c in sound if is_near(_known(c), _known(top)))
     chosen = next(c for c in candidates if c.n_components == near[0])
     reaching, apart = doubted(candidates, chosen)

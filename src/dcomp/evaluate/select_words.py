@@ -62,19 +62,16 @@ def _by_evidence(selection: Selection) -> Iterator[str]:
     if selection.is_clear:
         yield _clearly(selection, own, _nearest(own, closest))
         return
-    settled = " of those that have settled" * any(
-        c.evidence > own.evidence for c in selection.candidates if not c.evidence_is_sound
-    )
     why = "; ".join(_why_in_doubt(selection, own))
     if why:
-        yield f"Its evidence is the highest{settled}, but not beyond doubt: {why}."
+        yield f"Its evidence is the highest, but not beyond doubt: {why}."
         return
     above = (
         ""
         if closest is None
         else f", {_nats(own, closest)} nats above that of {closest.n_components}"
     )
-    yield f"Its evidence is the highest{settled}{above}, but not beyond doubt."
+    yield f"Its evidence is the highest{above}, but not beyond doubt."
 
 
 def _why_in_doubt(selection: Selection, own: Candidate) -> Iterator[str]:

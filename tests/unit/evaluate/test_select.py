@@ -316,12 +316,12 @@ def test_a_difference_has_two_digits_of_its_error(error, evidence):
                 "them."
             ],
         ),
-        (  # chains of 2 and 5 have not settled: the evidence is not for 2, and not for 5
+        (  # chains of 2 and 5 have not settled, but the evidence is not for them
             [
-                candidate(2, 0.1, 0.01, **fenced(-22.0, 27) | {"evidence_is_sound": False}),
+                candidate(2, 0.1, 0.01, **fenced(-120.0, 27) | {"evidence_is_sound": False}),
                 candidate(3, 0.0, 0.0, **fenced(-5.0, 6)),
                 candidate(4, 0.0, 0.1, **fenced(-3.0, 8)),
-                candidate(5, 0.1, 0.01, **fenced(19.0, 11) | {"evidence_is_sound": False}),
+                candidate(5, 0.1, 0.01, **fenced(-60.0, 11) | {"evidence_is_sound": False}),
             ],
             [
                 "Recommended: 3 components. The data cannot tell between 3 and 4: the evidence is "
@@ -330,16 +330,25 @@ def test_a_difference_has_two_digits_of_its_error(error, evidence):
                 "words are told best by 3.",
             ],
         ),
-        (  # 3 is far behind; 5 may be as high, when its chains have settled
+        (  # the evidence of 5 may be as high, when its chains have settled: words decide
             [
                 candidate(3, 0.1, 0.01, **fenced(-180_000.0, 7)),
                 candidate(4, 0.0, 0.0, **fenced(-710.0, 14)),
                 candidate(5, 0.0, 0.1, **fenced(-714.0, 222) | {"evidence_is_sound": False}),
             ],
             [
-                "Its evidence is the highest, but not beyond doubt: 5 may reach it where chains "
-                "settle. The chains of 5 have not settled"
+                "Recommended: 4 components. The data cannot tell between 4 and 5: the held-out",
+                "The evidence is highest at 4, but the chains of 5 have not settled: it decides "
+                "nothing.",
             ],
+        ),
+        (  # less than 20 to 1 below what is certain, which is not enough to decide otherwise
+            [
+                candidate(3, 0.1, 0.01, **fenced(-90.0, 7)),
+                candidate(4, 0.0, 0.0, **fenced(-10.0, 4)),
+                candidate(5, 0.0, 0.1, **fenced(-30.0, 5) | {"evidence_is_sound": False}),
+            ],
+            ["Its evidence is the highest, but not beyond doubt: 5 may reach it where chains"],
         ),
         (
             [
@@ -551,15 +560,20 @@ def test_chains_that_have_not_settled_are_measured_again_where_they_may_be_highe
     assert all(found[K].is_sound for K in asked)
 
 
-def test_an_unsettled_evidence_that_is_higher_is_not_passed_over():
+@pytest.mark.parametrize(("evidence", "chosen"), [(-5.0, 3), (-10.5, 3), (-30.0, 4)])
+def test_where_an_unsettled_evidence_may_be_the_highest_words_decide(evidence, chosen):
+    """Or the smallest K of a grid is recommended because it alone has settled."""
     table = [
-        candidate(1, 0.3, 0.01, **fenced(-40.0, 1)),
-        candidate(2, 0.0, 0.0, **fenced(-5.0, 1) | {"evidence_is_sound": False}),
-        candidate(3, 0.1, 0.01, **fenced(-9.0, 1)),
+        candidate(2, 0.3, 0.01, **fenced(-40.0, 1)),
+        candidate(3, 0.0, 0.0, **fenced(evidence, 1) | {"evidence_is_sound": False}),
+        candidate(4, 0.1, 0.01, **fenced(-9.0, 1)),
+        candidate(5, 0.2, 0.01, **fenced(-60.0, 1)),
     ]
     near, clear, by = select.decided(table)
+    assert (near, by) == ((chosen,), "held-out" if chosen == 3 else "evidence")
+    assert not clear
     text = Selection(tuple(table), near[0], near, "npmi", (), by, clear).summary
-    assert "Its evidence is the highest of those that have settled, but not beyond doubt" in text
+    assert "have not settled" in text
 
 
 def test_narrow_fences_are_not_measured_again():
