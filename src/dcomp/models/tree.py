@@ -154,11 +154,10 @@ class TreeScores:
     def restored(cls, entry: Mapping[str, Any], arrays: Mapping[str, Any]) -> TreeScores:
         """From a file."""
         tree = Tree.from_parents(entry["tree"]["parents"], entry["tree"]["names"])
-        values = {name: stored_vector(name, arrays) for name in ("a1", "a2", "b")}
-        for name, value in values.items():
-            if len(value) != tree.n_nodes or not (value > 0).all():
-                raise ValueError(f"{name} must hold a positive number for each of the tree's nodes")
-        return cls(tree, **values)
+        stored = {name: stored_vector(name, arrays) for name in ("a1", "a2", "b")}
+        return cls(
+            tree, **{name: _node_vector(name, a, tree.n_nodes) for name, a in stored.items()}
+        )
 
     def moments_seen(self, c: npt.NDArray[Any], n_threads: int) -> None:
         """Nothing that `learn_from_moments` needs beside moments."""

@@ -179,5 +179,8 @@ def read_trace(rows: Any, algorithm: Algorithm, model: Model) -> Trace:
     for row in rows:
         if set(row) - known:
             raise ValueError(f"a row of {algorithm.name} has no {', '.join(set(row) - known)}")
-        read.append(kind(**{**row, "capped": tuple(row["capped"])}))
+        capped = tuple(row["capped"])
+        if not all(isinstance(name, str) and name.isidentifier() for name in capped):
+            raise ValueError("what a row says to be held at a limit must be names of parameters")
+        read.append(kind(**{**row, "capped": capped}))
     return Trace(tuple(read))

@@ -346,7 +346,12 @@ def test_a_difference_has_two_digits_of_its_error(error, evidence):
             [
                 candidate(3, 0.1, 0.01, **fenced(-90.0, 7)),
                 candidate(4, 0.0, 0.0, **fenced(-10.0, 4)),
-                candidate(5, 0.0, 0.1, **fenced(-30.0, 5) | {"evidence_is_sound": False}),
+                candidate(
+                    5,
+                    0.0,
+                    0.1,
+                    **fenced(-30.0, 5) | {"evidence_is_sound": False, "evidence_in_use": 5},
+                ),
             ],
             ["Its evidence is the highest, but not beyond doubt: 5 may reach it where chains"],
         ),
