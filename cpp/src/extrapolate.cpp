@@ -1,6 +1,7 @@
 #include "dcomp/extrapolate.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "dcomp/parallel.hpp"
 
@@ -15,14 +16,17 @@ constexpr std::int64_t kPerTask = std::int64_t{1} << 15;  // numbers
 template <class T>
 void extrapolate(const T* x0, const T* x1, double b, double kept, T* out, std::int64_t n,
                  int n_threads) {
+  constexpr T least = std::numeric_limits<T>::min();  // where there is nothing, of nothing
+  const T more = static_cast<T>(b), left = static_cast<T>(kept);
   const std::int64_t tasks = (n + kPerTask - 1) / kPerTask;
   parallel_for(n_threads, tasks, [&](std::int64_t t, int) {
     const std::int64_t last = std::min((t + 1) * kPerTask, n);
+    // Without a branch, so that it goes by whole vectors: one of `grown` and `fallen` is 0.
     for (std::int64_t i = t * kPerTask; i < last; ++i) {
-      const double end = static_cast<double>(x1[i]);
-      const double step = end - static_cast<double>(x0[i]);
-      const double ahead = step < 0 ? end * end / (end - b * step) : end + b * step;
-      out[i] = static_cast<T>(std::max(ahead, kept * end));
+      const T end = x1[i], grown = std::max(end - x0[i], T(0)),
+              fallen = std::max(x0[i] - end, T(0));
+      const T share = end / std::max(end + more * fallen, least);
+      out[i] = std::max(end * share + more * grown, left * end);
     }
   });
 }

@@ -22,10 +22,8 @@ ALPHA_FLOOR, ALPHA_CAP_DM, ALPHA_CAP_GP = 1e-4, 1e3, 5.0
 BETA_FLOOR, BETA_CAP = 1e-9, 1e9
 RHO_CAP = 1 - 1e-6
 GAMMA_FLOOR, GAMMA_CAP = 1e-5, 1e3
-MORE_STEPS, STILL = (
-    20,
-    1e-3,
-)  # of EM for α after its first, and the change after which there is none
+MORE_STEPS = 20  # of EM for α after its first, at most
+STILL = 1e-3  # a change of α, beside the largest, after which there is no other step
 
 # Whether a prior's numbers are learned; "shared": one number for all components, STRUCTURE's way.
 Learning = bool | Literal["shared"]
