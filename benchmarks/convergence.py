@@ -6,7 +6,7 @@
 No option is set but K, the algorithm's name and the seed; and one thread where time is compared
 with programs on one thread, in seconds of processor time. Each fit that ends by its own judgement
 is taken up again with tol = 0 for ten times its sweeps: what it still gained, in nats per document,
-is in the last column.
+beside what it says itself of documents shown as new ones, is in the last column.
 Writes results/convergence.md. `--json` keeps the figures, those of parts that are not run now
 included; `--before` puts the figures of another tree (PYTHONPATH) beside them.
 """
@@ -101,7 +101,8 @@ def gain_left(fit: dcomp.Fit, counts: dcomp.Counts, longest: float) -> Gain | No
         return None
     longer = go_on(fit, counts, 10 * fit.n_sweeps, longest)
     best = max(row.objective for row in longer.history.rows[fit.n_sweeps - 1 :])
-    return Gain((best - fit.objective) / counts.n_docs, longer.n_sweeps < 10 * fit.n_sweeps)
+    gain = (best - fit.objective) / counts.n_docs - fit.remaining.apart
+    return Gain(max(gain, 0.0), longer.n_sweeps < 10 * fit.n_sweeps)
 
 
 def shown_gain(gains: list[Gain | None]) -> str:
@@ -510,7 +511,8 @@ def write(rows: list[Row], options: argparse.Namespace) -> None:
         "# Convergence",
         "",
         f"`python benchmarks/convergence.py`; defaults, K and the algorithm named. {machine()}.",
-        "The last figure of a run: nats per document that ten times its sweeps still gained, where",
+        "The last figure of a run: nats per document that ten times its sweeps still gained, beyond",
+        "what `remaining` says that documents shown as new ones are lower, where",
         'it said that it had converged; "≥" where `--longest` cut that check short. A saddle that',
         "takes longer to leave than that gains nothing in the check, so saddles are counted apart:",
         "two components the same, or shares that differ by less than 0.05 over all documents.",

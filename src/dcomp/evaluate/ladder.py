@@ -9,7 +9,7 @@ the algorithm's own objective is kept, or in what else was asked to compare by.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -91,7 +91,7 @@ class Ladder:
     def climbed(self, rungs: Mapping[int, Rung], executor: Executor) -> dict[int, Rung]:
         """Up, down, and each by itself."""
         best = dict(sorted(rungs.items()))
-        near = self._neighbours()
+        near = self.neighbours()
         ks = list(best)
         for below, K in pairwise(ks):
             self._try(best, K, near.at(best[below].words, K), executor)
@@ -103,15 +103,6 @@ class Ladder:
                 if words is None or not self._try(best, K, words, executor):
                     break
         return best
-
-    def pruned(self, rung: Rung, executor: Executor) -> Iterator[int]:
-        """From above (BJ06 VII.E): the weak are deleted and the rest goes on, until none is weak;
-        the number of components at each step."""
-        near, words = self._neighbours(), rung.words
-        yield words.n_components
-        while (fewer := near.pruned(words)) is not None:
-            words = words_of(self.fitted(fewer, executor))
-            yield words.n_components
 
     def fitted(self, words: Words, executor: Executor) -> Fit:
         """A fit that begins there."""
@@ -142,6 +133,7 @@ class Ladder:
         best[K] = best[K].or_better(by_worth or Rung.from_fit(fitted))
         return best[K].value > before
 
-    def _neighbours(self) -> Neighbours:
+    def neighbours(self) -> Neighbours:
+        """Splits and joins of these fits."""
         gamma = np.clip(self.model_of(1).loadings.per_feature(self.counts.n_features), 0.01, None)
         return Neighbours(self.counts, np.asarray(gamma, dtype=np.float64), self.seed)

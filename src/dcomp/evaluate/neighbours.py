@@ -25,6 +25,7 @@ from dcomp.inference.start import generator
 from dcomp.models.arrays import FloatArray
 
 TRIES, ROUNDS = 3, 8  # of cutting a component in two
+LEAST = 1e-3  # words of every component that is left, in a document that loses others
 KEPT = 0.95  # share of a document's words that goes to its half
 
 
@@ -39,6 +40,12 @@ class Words:
     def n_components(self) -> int:
         """K."""
         return int(self.n.shape[1])
+
+    def of(self, which: npt.NDArray[np.bool_]) -> Words:
+        """Of these components alone, which have all words of their documents."""
+        c = self.c[:, which] + LEAST
+        c *= (self.c.sum(axis=1) / c.sum(axis=1))[:, None]
+        return Words(c, self.n[:, which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +93,11 @@ class Neighbours:
         return _joined(words, int(a), int(b))
 
     def pruned(self, words: Words) -> Words | None:
-        """Without the weak, by whose loss words lose nothing: each two that are as good as one are
-        joined, a component once at a time; where none are, that is deleted whose words others take
-        over at no loss. None where nobody is weak."""
-        if words.n_components == 1:
-            return None
+        """Each two that are as good as one joined, a component once at a time; None where words
+        lose by every two."""
         loss, fewer = self.losses(words), words
         if loss.min() > 0:
-            return self._deleted(words)
+            return None
         gone: list[int] = []
         for flat in np.argsort(loss, axis=None, kind="stable"):
             a, b = (int(x) for x in np.unravel_index(flat, loss.shape))
@@ -106,36 +110,12 @@ class Neighbours:
             fewer = _joined(fewer, a, b)
         return fewer
 
-    def _deleted(self, words: Words) -> Words | None:
-        """Without the component that words lose least by, if that is nothing: in every document its
-        words go to the others, as probable as they make them."""
-        whole = float(self.log_words(words.n).sum())
-        weakest = int(np.argmin(words.n.sum(axis=0)))
-        rest = np.arange(words.n_components) != weakest
-        Theta = self._loadings(words)[:, rest]
-        c = words.c[:, rest] + 1e-3
-        W, left = self.counts, Words(words.c[:, rest].copy(), words.n[:, rest].copy())
-        row = np.repeat(np.arange(W.n_docs), np.diff(W.indptr))
-        moved = W.data * self._share(words, row, weakest)
-        of = c[row] * Theta[W.indices]
-        of *= (moved / np.maximum(of.sum(axis=1), 1e-300))[:, None]
-        np.add.at(left.c, row, of)
-        np.add.at(left.n, W.indices, of)
-        return left if float(self.log_words(left.n).sum()) >= whole else None
-
-    def _loadings(self, words: Words) -> FloatArray:
-        """Θ (J, K), of all blocks together."""
-        return np.asarray(
-            (words.n + self.gamma[:, None]) / (words.n.sum(axis=0) + self.gamma.sum())
-        )
-
-    def _share(self, words: Words, row: npt.NDArray[Any], k: int) -> FloatArray:
-        """Of the words of each entry, what belongs to component k."""
-        Theta, at = self._loadings(words), self.counts.indices
-        weight = np.zeros(len(row))
-        for other in range(words.n_components):
-            weight += words.c[row, other] * Theta[at, other]
-        return np.asarray(words.c[row, k] * Theta[at, k] / np.maximum(weight, 1e-300))
+    def loadings(self, words: Words) -> FloatArray:
+        """E[Θ | n], (J, K)."""
+        block, weight = self.counts.features.blocks, words.n + self.gamma[:, None]
+        total = np.zeros((self.counts.features.n_blocks, words.n_components))
+        np.add.at(total, block, weight)
+        return np.asarray(weight / total[block])
 
     def losses(self, words: Words) -> FloatArray:
         """What words lose by joining each two, (K, K); infinite on the diagonal."""
@@ -159,7 +139,7 @@ class Neighbours:
         """The best cut of each component that was found."""
         W = self.counts
         row = np.repeat(np.arange(W.n_docs), np.diff(W.indptr))
-        Theta = self._loadings(words)
+        Theta = self.loadings(words)
         weight = np.zeros(len(row))
         for k in range(words.n_components):
             weight += words.c[row, k] * Theta[W.indices, k]

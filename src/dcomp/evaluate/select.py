@@ -29,7 +29,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import DataWarning, InvalidParameter, warn
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
-from dcomp.evaluate.ladder import Rung
+from dcomp.evaluate.from_above import from_above
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
 from dcomp.evaluate.select_evidence import (
     CLEAR,
@@ -87,8 +87,9 @@ def select_components(
     with_evidence: whether to estimate log p(w) of each K between two fences (`evidence`); "auto"
     unless words times the largest K are more than 20 million. It takes seconds for each K where
     words are a hundred thousand, minutes where they are millions. Where all K have it, it decides.
-    prune: begin with so many components, too, and delete those that the words lose nothing by,
-    until none is left to delete: a way to K from above (BJ06 VII.E), to compare with the others.
+    prune: begin with so many components, too, and delete the weak one after the other, as long as
+    what is left tells the words better: a way to K from above (BJ06 VII.E), to compare with the
+    others.
     measure, n_top: of coherence, of the n_top heaviest features.
     keep: a folder for what each chain leaves, and the evidence of each K; what is there already is
     not run again, and a chain that was under way goes on from its last checkpoint (ten minutes ago
@@ -213,15 +214,15 @@ def _climb(
 def _from_above(plan: Plan, most: int, executor: Executor) -> tuple[int, ...]:
     """The numbers of components from many down to where none is weak, by all documents."""
     ladder = plan.ladder(plan.counts, plan.exposure, plan.seed)
-    if not ladder.is_there:
+    if not (ladder.is_there and ladder.model_of(1).scores.capabilities.proper):
         raise InvalidParameter(
-            f"prune needs a fit that can go on with fewer components; model {plan.model} by "
-            f"{ladder.algorithm.name} cannot: leave prune out"
+            "prune needs a fit that can go on with fewer components, and scores with a prior; "
+            f"model {plan.model} by {ladder.algorithm.name} has no such: leave prune out"
         )
     how: Any = {"max_iter": plan.max_iter, "tol": plan.tol, "n_chains": plan.n_starts}
     how |= {"executor": executor, "seed": plan.seed, "warn": False, "exposure": plan.exposure}
     first = fit(plan.counts, ladder.model_of(most), ladder.algorithm, **how)
-    return tuple(ladder.pruned(Rung.from_fit(uninterrupted(first)), executor))
+    return from_above(ladder, uninterrupted(first), executor)
 
 
 @dataclass(frozen=True)

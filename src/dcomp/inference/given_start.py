@@ -42,7 +42,7 @@ def state_at(
     executor: Executor,
 ) -> State:
     """Where a fit begins that is told c (I, K) and n (J, K), before its first sweep."""
-    c = c + LEAST * c.mean(axis=1, keepdims=True)
+    c, n = np.ascontiguousarray(c + LEAST * c.mean(axis=1, keepdims=True)), np.ascontiguousarray(n)
     firsts = (*observed.counts.firsts, observed.counts.n_docs)
     pieces = [c[a:b] for a, b in pairwise(firsts)]
     how: Any = algorithm
