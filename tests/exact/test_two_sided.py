@@ -118,7 +118,7 @@ def test_both_native_fences_equal_enumeration(case):
     """And would notice an evidence that is wrong by half a nat."""
     path, native = native_path(case)
     start = native.log_reference - exact_log_evidence(path.model, path.observed)
-    found = [one_run(run, None, Plan.usual(native, 10), 1)[0] for run in range(400)]
+    found = [one_run(run, None, Plan.usual(native, 10), 1)[0] for run in range(800)]
     forward = np.array([one.forward for one in found]) + start
     backward = -np.array([one.backward for one in found]) - start
     for logs in (forward, backward):
