@@ -11,9 +11,10 @@ refold    documents settle, loadings given, from where they are and as new ones 
           the gains of the last sweeps promise little.
 measure   plain sweeps, whose gains tell more finely how little that is.
 push      a copy of the state, n moved a little at random: if it climbs past where the state rests,
-          that was a saddle, and the climb goes on from the copy. The same, where documents may have
-          several optima, with a copy whose documents are where they would be as new ones, and with
-          one whose documents have little of their weakest component.
+          that was a saddle, and the climb goes on from the copy. On small tables the same with a
+          copy that has a little of every feature in every component; and, where documents may have
+          several optima, with one whose documents are where they would be as new ones, and with one
+          whose documents have little of their weakest component.
 done      at rest: every document is where `transform` has it, and the last row of the history is
           the objective of just these scores and loadings.
 
@@ -53,7 +54,10 @@ REFOLDS = 12  # at most: on text one always finds some documents to move
 ON_THE_WAY = (50, 1e-4)  # as AT_REST, where the loadings will move again
 CHEAP = 1_000_000  # entries of a table times components, whose sweeps take milliseconds
 PUSH_SIZE = 0.2  # how far a copy is moved
-PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike
+LIFT = 0.1  # of a feature's mean over components, that a copy has more of it in every one
+PUSHED, SUSPECT = 12, 40  # its sweeps; the same where two components are alike, or n is lifted
+MOVED, LIFTED, COLD, SPARSER = range(4)  # copies
+DOUBLINGS = 3.0  # of the sweeps so far, about, that a climb of a cheap table is judged by
 MOST_COMPARED = 8192  # components, of which all pairs are looked at
 ALIKE = 0.998  # the affinity of these, Σ √(θ θ'): 1 where they are the same
 EMPTY = 0.01  # a share of a component's usual words that is as good as none
@@ -87,14 +91,12 @@ class Ascent:
         before = path_of(state)
         after, info = self._step(observed, state, executor)
         climbs = before.stage in (CLIMB, MEASURE) and before.objective > LOWEST
-        climbs = (
-            climbs and state.sweep >= self.algorithm.min_sweeps
-        )  # components may come till then
-        gain = info.objective - before.objective if climbs else 0.0
+        is_whole = state.sweep >= self.algorithm.min_sweeps  # components may come till then
+        gain = info.objective - before.objective if climbs and is_whole else 0.0
         return _with(after, path_of(after).climbed_by(gain)), info
 
     def _step(self, observed: Observations, state: State, executor: Executor) -> tuple[State, Info]:
-        climb = _Climb(self.algorithm, self.rule, observed, executor)
+        climb = _Climb(self.algorithm, self.rule, observed, executor, state.model.n_components)
         path = path_of(state)
         if state.sweep < self.algorithm.min_sweeps:
             after, info = self.algorithm.step(observed, state, executor)
@@ -117,6 +119,7 @@ class _Climb:
     rule: Rule
     observed: Observations
     executor: Executor
+    n_components: int
 
     def _all(self, task: Any, state: State, shared: Any = None) -> tuple[State, Any]:
         """The state with a task done to every part, and the sum of what it tells."""
@@ -207,21 +210,36 @@ class _Climb:
         stands = path.gained(STANDS) <= self._noise(path.objective)
         return max(path.gained(STANDS), 0.0) if stands else path.to_come(LOOKED_AT, least)
 
+    def _long_run(self, path: Path) -> float:
+        """What all sweeps so far promise. Where sweeps are cheap nothing is trusted to fall by a
+        rate: ten times as many may gain in each doubling what the last one did."""
+        return DOUBLINGS * path.last_half if self._is_cheap else path.long_run
+
     def _promises_little(self, path: Path) -> bool:
-        """Whether all sweeps so far promise less than matters, or than can be told."""
-        return path.long_run < max(self._enough, self._noise(path.objective))
+        """Whether that is less than matters, or than can be told."""
+        return self._long_run(path) < max(self._enough, self._noise(path.objective))
+
+    @property
+    def _is_cheap(self) -> bool:
+        return is_cheap(self.observed, self.n_components)
 
     @property
     def _may_move(self) -> bool:
         """Whether a document may have several fixed points."""
         return self.algorithm.mode == "expect"
 
-    def _pushes(self, state: State) -> int:
-        """How many copies are tried: n moved, and documents moved in two ways, where that is cheap.
-        On a large table it leads from optimum to optimum, for hundreds of sweeps and a few tenths
-        of a nat."""
-        cheap = is_cheap(self.observed, state.model.n_components)
-        return 3 if self._may_move and cheap else 1
+    @property
+    def _pushes(self) -> tuple[int, ...]:
+        """Which copies are tried: n moved; where that is cheap n lifted, too, and documents moved
+        in two ways. On a large table it leads from optimum to optimum, for hundreds of sweeps and
+        a few tenths of a nat."""
+        if not self._is_cheap:
+            return (MOVED,)
+        return (MOVED, LIFTED, COLD, SPARSER) if self._may_move else (MOVED, LIFTED)
+
+    def _kind(self, path: Path) -> int:
+        """Of the copy that is tried now; a path may be of a fit that had others."""
+        return self._pushes[min(path.pushes, len(self._pushes) - 1)]
 
     def measure(self, state: State, path: Path) -> tuple[State, Info]:
         """A plain sweep, in which documents come to rest: what hangs on single documents would not
@@ -237,14 +255,14 @@ class _Climb:
         noise = min(noise_of(gains), MOST_NOISE * self._noise(info.objective))
         hidden = float(np.mean(gains)) < 2 * noise / np.sqrt(len(gains))
         left = noise * WINDOW if hidden else to_come(np.maximum(gains, noise / 10))
-        left = max(left, path.coarse, path.long_run)
+        left = max(left, path.coarse, self._long_run(path))
         if left >= NEVER and len(gains) < MOST_MEASURED:  # single documents still move
             return _with(after, path), info
         path = replace(path, gain=left / self.observed.counts.n_docs)
         if path.gain < self.rule.tol or (hidden and self._promises_little(path)):
             noisy = int(hidden and not path.gain < self.rule.tol)
             path = path.anew(stage=PUSH, noise=noisy)
-            is_pushed = path.pushes < self._pushes(state)
+            is_pushed = path.pushes < len(self._pushes)
             return (_with(after, path), info) if is_pushed else self._ended(after, path, info)
         return _with(after, path.anew(stage=CLIMB)), info
 
@@ -301,11 +319,12 @@ class _Climb:
         path = replace(path, n=after.n, swept=path.swept + 1)
         info = replace(info, objective=path.objective, capped=())
         waiting = replace(back, shared=shared)
-        if path.swept < PUSHED or (path.swept < SUSPECT and has_twins(state.n)):
+        is_slow = self._kind(path) == LIFTED or has_twins(state.n)
+        if path.swept < (SUSPECT if is_slow else PUSHED):
             return _with(waiting, path), info
         waiting, _ = self._all(tasks.let_go, waiting)
         path = replace(path, pushes=path.pushes + 1)
-        if path.pushes < self._pushes(state):
+        if path.pushes < len(self._pushes):
             return _with(waiting, path.anew()), info
         return self._ended(waiting, path, info)
 
@@ -317,11 +336,12 @@ class _Climb:
         return ended, info
 
     def _moved_copy(self, state: State, path: Path) -> tuple[State, Path]:
-        """With a copy carried, of which first n is moved, then the documents, in two ways."""
-        if path.pushes == 0:
+        """With a copy carried that is moved in the way that is next."""
+        kind = self._kind(path)
+        if kind in (MOVED, LIFTED):
             copied, _ = self._all(tasks.copy, state)
-            return copied, replace(path, n=_pushed(state))
-        if path.pushes == 1:
+            return copied, replace(path, n=_pushed(state, LIFT if kind == LIFTED else 0.0))
+        if kind == COLD:
             copied, _ = self._all(tasks.copy_at_rest, state, self._given(state, AT_REST))
         else:
             copied, _ = self._all(tasks.copy_sparser, state)
@@ -379,9 +399,11 @@ def alike(columns: FloatingArray) -> npt.NDArray[np.bool_]:
     return np.asarray(affinity > ALIKE)
 
 
-def _pushed(state: State) -> FloatingArray:
-    """n moved a little, by random numbers that seed and sweep name."""
+def _pushed(state: State, lift: float) -> FloatingArray:
+    """n moved a little, by random numbers that seed and sweep name; and lifted, so that what has
+    come to nothing can show that it should be something: by itself it takes hundreds of sweeps."""
     key = np.array([state.seed, (state.sweep << 8) | _PURPOSE], dtype=np.uint64)
     rng = np.random.Generator(np.random.Philox(key=key))
     noise = rng.standard_normal(state.n.shape, dtype=np.float32)
-    return read_only((state.n * np.exp(PUSH_SIZE * noise)).astype(state.n.dtype))
+    lifted = state.n + lift * state.n.mean(axis=1, keepdims=True)
+    return read_only((lifted * np.exp(PUSH_SIZE * noise)).astype(state.n.dtype))

@@ -69,8 +69,8 @@ START = Option(
 N_TRIES = Option(
     "n_tries",
     "whole",
-    "short climbs from different starts, of which the best is carried on; auto: 6 where components "
-    "are few and the table is small, else 1.",
+    "short climbs from different starts, of which the best is carried on; auto: 6 where the table "
+    "is small, else 1.",
     words=("auto",),
     least=1,
     flags=("--tries",),

@@ -124,7 +124,12 @@ class Path(Carried):
     @property
     def long_run(self) -> float:
         """What all sweeps so far promise for as many more."""
-        return in_the_long_run(self._gained_since(1 / 2), self._gained_since(3 / 4))
+        return in_the_long_run(self.last_half, self._gained_since(3 / 4))
+
+    @property
+    def last_half(self) -> float:
+        """What the last half of all sweeps gained."""
+        return self._gained_since(1 / 2)
 
     def _gained_since(self, share: float) -> float:
         """By climbing, since so many of the sweeps, or a few less, were done; infinite before there

@@ -26,21 +26,20 @@ from dcomp.inference.state import State
 from dcomp.inference.stopping import Rule
 from dcomp.models import Model, Observations
 
-USUAL = 6  # tries, where they are cheap:
-FEW = 8  # components at most
+USUAL = 6  # tries, where they are cheap
 SWEEPS = 20  # of each try
 _NEVER = Rule(0.0)  # so that which start is best does not depend on when the fit is to stop
 
 
 def tries_of(algorithm: Algorithm, model: Model, observed: Observations) -> int:
-    """How many tries a fit has: as it was told, or 6 where components are few and the table is
-    small; of components in a tree one, because they are not all there yet."""
+    """How many tries a fit has: as it was told, or 6 where table and components are small; of
+    components in a tree one, because they are not all there yet."""
     told: Any = algorithm
     if told.n_tries != "auto":
         return int(told.n_tries)
     K = model.n_components
-    few = 2 <= K <= FEW and model.scores.nodes is None
-    return USUAL if few and is_cheap(observed, K) else 1
+    differ = K > 1 and model.scores.nodes is None
+    return USUAL if differ and is_cheap(observed, K) else 1
 
 
 def begin(

@@ -12,7 +12,7 @@ import dcomp
 from dcomp import datasets
 from dcomp.data import train_test
 from dcomp.executors import LocalExecutor
-from dcomp.inference import MapEM, MaximumLikelihood, MeanField, Rule, Run, run
+from dcomp.inference import MapEM, MaximumLikelihood, MeanField, Rule, Run, ascent, run
 from dcomp.inference.ascent import Ascent, has_twins, path_of
 from dcomp.inference.momentum import further
 from dcomp.inference.path import CLIMB, DONE, MEASURE, PUSH, REFOLD, Path
@@ -164,7 +164,9 @@ def test_documents_of_a_small_collection_part():
     gains = []
     for K in (10, 20):
         free, held = (
-            dcomp.DCA(K, algorithm=MeanField(part_sweeps=sweeps), verbose=0).fit(counts).fit_
+            dcomp.DCA(K, algorithm=MeanField(part_sweeps=sweeps, n_tries=1), verbose=0)
+            .fit(counts)
+            .fit_
             for sweeps in (0, MeanField().part_sweeps)
         )
         assert not has_twins(held.state.n)
@@ -317,7 +319,7 @@ def test_a_climb_goes_on_where_it_was(votes):
     fit = dcomp.DCA(6, verbose=0).fit(votes).fit_
     assert fit.remaining.apart > 0.01
     best = max(fit.history["objective"])
-    assert fit.objective == pytest.approx(best - fit.remaining.apart * votes.n_docs, abs=1e-3)
+    assert fit.objective == pytest.approx(best - fit.remaining.apart * votes.n_docs, abs=1e-2)
     longer = dcomp.fit(votes, fit.model, max_iter=fit.n_sweeps + 3, tol=0, resume=fit, warn=False)
     assert min(longer.history["objective"][fit.n_sweeps :]) >= best - 1e-3
 
@@ -336,3 +338,41 @@ def test_on_dense_tables_the_long_run_goes_on_through_refolds():
             moved += path_of(state).moved >= 0.05 * counts.n_docs
             assert path_of(state).sweeps >= before.sweeps
     assert moved  # by more than what matters, at least once
+
+
+def test_a_small_table_has_converged_when_the_last_half_of_the_sweeps_gained_next_to_nothing():
+    """Where there is nothing to be found gains of likelihood fall like a power of the sweeps: by
+    their rate less than 0.05 was left, and ten times the sweeps gained up to 0.17."""
+    halves = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        counts = dcomp.Counts.from_matrix(rng.multinomial(60, rng.dirichlet(np.ones(100), 200)))
+        fit = dcomp.PLSA(5, random_state=seed, verbose=0).fit(counts).fit_
+        if fit.reason == "converged":
+            halves.append(path_of(fit.state).last_half / counts.n_docs)
+            assert fit.remaining.gain >= 3 * halves[-1]
+    assert halves
+    assert max(halves) < 0.05 / 3
+
+
+@pytest.mark.parametrize("algorithm", ["mean-field", "ml"])
+def test_small_tables_are_pushed_in_every_way(algorithm, monkeypatch):
+    """One of the copies has a little of what had come to nothing."""
+    lifts = []
+    usual = ascent._pushed
+
+    def pushed(state, lift):
+        moved = usual(state, lift)
+        assert (moved > 0).all() or lift == 0
+        lifts.append(lift)
+        return moved
+
+    monkeypatch.setattr(ascent, "_pushed", pushed)
+    counts = dcomp.Counts.from_matrix(np.kron(np.eye(2, dtype=int), np.full((20, 6), 9)))
+    fit = dcomp.DCA(2, algorithm=algorithm, verbose=0).fit(counts).fit_
+    assert fit.reason == "converged"
+    assert lifts == [0.0, ascent.LIFT]
+    monkeypatch.setattr(ascent, "CHEAP", 1)
+    lifts.clear()
+    dcomp.DCA(2, algorithm=algorithm, verbose=0).fit(counts)
+    assert lifts == [0.0]

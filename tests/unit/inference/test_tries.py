@@ -80,7 +80,8 @@ def test_one_try_is_the_plain_start_and_auto_is_one_where_it_is_dear(votes, monk
     assert state.shared.carried is None
     auto = ALGORITHMS["mean-field"]()
     assert tries.tries_of(auto, model, observed) == tries.USUAL == 6
-    assert tries.tries_of(auto, DirichletMultinomial.build(9), observed) == 1
+    assert tries.tries_of(auto, DirichletMultinomial.build(20), observed) == 6
+    assert tries.tries_of(auto, DirichletMultinomial.build(30), observed) == 1  # of 38,141 entries
     assert tries.tries_of(auto, DirichletMultinomial.build(1), observed) == 1
     assert tries.tries_of(replace(auto, n_tries=3), DirichletMultinomial.build(9), observed) == 3
     monkeypatch.setattr(ascent, "CHEAP", votes.nnz * 4)
