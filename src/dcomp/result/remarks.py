@@ -127,13 +127,13 @@ def _groups(fit: Fit, used: npt.NDArray[np.bool_]) -> list[list[int]]:
 
 def _held(fit: Fit) -> tuple[str, ...]:
     """Learned priors that the last sweep to learn found at a limit. A sampler learns in some
-    of its sweeps; a climb that has come to rest ends with sweeps of a copy that was pushed, which
-    leave the objective as it was."""
+    of its sweeps; a climb that has come to rest ends with sweeps of copies that were pushed, which
+    leave the objective as it was, and with one that shows documents as new ones."""
     rows = fit.history.rows
     if fit.algorithm.samples:
         recent = rows[-_LEARNED:]
     else:
-        last = len(rows) - 1
+        last = max(len(rows) - 2, 0)
         while last > 0 and rows[last].objective == rows[last - 1].objective:
             last -= 1
         recent = (rows[last], rows[-1])

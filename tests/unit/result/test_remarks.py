@@ -174,3 +174,13 @@ def test_climbs_of_real_tables_say_it_where_it_is_so(tmp_path):
     )
     dcomp.save(fit, tmp_path / "a.dcomp")
     assert dcomp.load(tmp_path / "a.dcomp").remarks == fit.remarks
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_a_climb_that_rested_beside_copies_says_what_is_at_a_limit(K):
+    """Gammas of documents that are all alike have no shape that is large enough."""
+    X = np.random.default_rng(3).multinomial(60, np.full(40, 1 / 40), 100)
+    fit = dcomp.GaP(K, verbose=0).fit(X).fit_
+    assert fit.reason == "converged"
+    assert (fit.model.scores.alpha == 5).all()
+    assert "held at a limit: alpha" in fit.remarks
