@@ -133,7 +133,7 @@ def _held(fit: Fit) -> tuple[str, ...]:
     if fit.algorithm.samples:
         recent = rows[-_LEARNED:]
     else:
-        last = max(len(rows) - 2, 0)
+        last = max(len(rows) - 1 - fit.at_rest, 0)
         while last > 0 and rows[last].objective == rows[last - 1].objective:
             last -= 1
         recent = (rows[last], rows[-1])
