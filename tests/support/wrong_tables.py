@@ -75,6 +75,11 @@ def with_nan() -> pandas.DataFrame:
 REVIEWS = ["The film was good and I liked it", "I slept all through the second half of it"]
 FILE = "id,review,stars\n1,{},5\n2,{},1\n".format(*REVIEWS)
 CALLS = "number,date,result,yea,nay\n1,2003-01-07,Agreed,51,46\n"
+CODED = "name,RC1,RC2,RC3,RC4\nAnn,1,2,1,1\nBob,2,1,1,2\nCy,1,2,2,9\n"
+TURNED = "call,Ann,Bob,Cy,Dee\nparty,Lab,Con,Lab,LD\nRC1,Y,N,Y,Y\nRC2,Y,N,-,N\nRC3,N,Y,N,Y\n"
+UPRIGHT = "\n".join(
+    ",".join(row) for row in zip(*(line.split(",") for line in TURNED.split()), strict=True)
+)
 VOTES = "name,v1,v2\nAnn,Y,N\nBob,N,Y\n"
 DRINKS = "whisky,gin,rum,beer\n31,4,1,1\n12,1,1,0\n"
 WARDS = "ward,boys,girls\nA,30,41\nB,12,10\nC,7,5\n"
@@ -297,6 +302,18 @@ ERRORS = (
         "a table that describes roll calls, for their votes",
         lambda: from_file("rollcalls.csv", CALLS, format="votes"),
         lambda: from_file("votes.csv", VOTES, format="votes"),
+    ),
+    Case(
+        "votes in other codes",
+        "a table of votes coded 1, 2 and 9",
+        lambda: from_file("votes.csv", CODED, format="votes"),
+        lambda: from_file("votes.csv", CODED.replace("2", "0"), format="votes"),
+    ),
+    Case(
+        "votes on their side",
+        "a table of votes with a row per roll call, and a row of parties",
+        lambda: from_file("votes.csv", TURNED, format="votes"),
+        lambda: from_file("votes.csv", UPRIGHT, format="votes"),
     ),
     Case(
         "a wrong code of missing alleles",

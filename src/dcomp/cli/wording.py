@@ -48,6 +48,7 @@ _OF_FRAMES = (
         "--format categories --codes all",
     ),
     ("as_counts(frame, categories=True)", "--format categories"),
+    ("dcomp.read takes votes", "dcomp fit takes votes"),
 )
 _VALUE = r"(?:'(?P<quoted>[^']*)'|(?P<plain>[\w.+-]*\w)?)"
 # A name stands alone: it is no part of a path, nor what the user typed in quotes.
