@@ -144,6 +144,17 @@ def per_million(table: Any) -> Any:
     return table / table.sum(axis=1, keepdims=True) * 1e6
 
 
+def percentages() -> Any:
+    """Of each document's words."""
+    return per_million(plain()) / 1e4
+
+
+def rarefied(depth: int) -> Any:
+    """Counts of so many words of each document."""
+    rng = np.random.default_rng(0)
+    return np.array([rng.multivariate_hypergeometric(20 * row, depth) for row in plain()])
+
+
 def scored(new: Any) -> Any:
     """Held-out score of `new` by a fit to the plain table."""
     return completion(fit(plain()), new)
@@ -432,6 +443,18 @@ WARNINGS = (
         "whole numbers whose rows sum to a million",
         lambda: fit(np.rint(per_million(plain()))),
         lambda: fit(plain() * 16_000),
+    ),
+    Case(
+        "percentages",
+        "percentages with decimals",
+        lambda: fit(percentages().round(2), fractional=True),
+        lambda: fit(percentages().round(2) * np.linspace(0.5, 2, 12), fractional=True),
+    ),
+    Case(
+        "shares as whole numbers",
+        "shares that were scaled to 1000 and rounded",
+        lambda: fit(np.rint(10 * percentages())),
+        lambda: fit(rarefied(1000)),
     ),
     Case(
         "logarithms",
