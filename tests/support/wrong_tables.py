@@ -285,6 +285,12 @@ ERRORS = (
         lambda: from_file("t.csv", PONDS),
     ),
     Case(
+        "another mark between fields",
+        "a CSV with `|` between its fields",
+        lambda: from_file("t.csv", PONDS.replace(",", "|")),
+        lambda: from_file("t.csv", PONDS.replace(",", "|"), delimiter="|"),
+    ),
+    Case(
         "a mark between thousands",
         "a CSV with a count such as 1,200 in quotes",
         lambda: from_file("t.csv", PONDS.replace("Fen,1", 'Fen,"1,200"')),

@@ -28,7 +28,7 @@ Votes = Annotated[
 
 
 _FITTING = fitting("alpha", "gamma", "max_iter", "burn_in", "n_chains", "n_draws", "random_state")
-_READING = reading("format", "limit", "attributes", "id", "contested")
+_READING = reading("format", "limit", "attributes", "id", "contested", "delimiter")
 
 
 @with_options(
