@@ -84,6 +84,7 @@ VOTES = "name,v1,v2\nAnn,Y,N\nBob,N,Y\n"
 DRINKS = "whisky,gin,rum,beer\n31,4,1,1\n12,1,1,0\n"
 WARDS = "ward,boys,girls\nA,30,41\nB,12,10\nC,7,5\n"
 PONDS = "site,newt,toad,frog\nFen,1,2,3\nMere,2,0,4\n"
+INDEXED = ",site,newt,toad,frog\n0,Fen,1,2,3\n1,Mere,2,0,4\n"
 BIRDS = "a 1 120 7\na 1 124 -9\nb 2 124 9\nb 2 124 7\n"
 
 
@@ -259,6 +260,18 @@ ERRORS = (
         "a wide CSV with a column `year` in front of the counts",
         lambda: from_file("t.csv", "doc,year,cat,dog\nd1,1999,3,0\nd2,2001,0,4\n"),
         lambda: from_file("t.csv", "doc,year,cat,dog\nd1,1999,3,0\nd2,2001,0,4\n", label_columns=2),
+    ),
+    Case(
+        "an index in a file",
+        "a CSV that pandas wrote with its index, with names behind it",
+        lambda: from_file("t.csv", INDEXED),
+        lambda: from_file("t.csv", INDEXED, label_columns=2),
+    ),
+    Case(
+        "shares in a file",
+        "a CSV of shares",
+        lambda: from_file("t.csv", "site,newt,toad,frog\nFen,0.5,0.2,0.3\nMere,0.1,0,0.9\n"),
+        lambda: from_file("t.csv", PONDS),
     ),
     Case(
         "a label in a file",

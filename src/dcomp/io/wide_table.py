@@ -49,8 +49,9 @@ def read_wide(
     if label_columns is None:
         label_columns = max(n_words, 1) if transpose else 1
     _check_label_columns(label_columns, header, transpose)
-    if n_words > label_columns:
-        cells = replace(cells, hint=f"label_columns={n_words} takes the words for names")
+    n_names = max(n_words, _words_behind_index(header, first[1]))
+    if n_names > label_columns:
+        cells = replace(cells, hint=f"label_columns={n_names} takes the words for names")
     cells.budget.charge(OF_NAME * len(header), f"{len(header):,} columns")
     names = header[label_columns:]
     if not transpose:
@@ -100,6 +101,15 @@ def _refuse_labels(path: Path, header: list[str], label_columns: int) -> None:
 def _words_in_front(row: list[str]) -> int:
     """Columns before the first number; 0 where there is none, for then nothing can be told."""
     return next((place for place, cell in enumerate(row) if is_number(cell)), 0)
+
+
+def _words_behind_index(header: list[str], row: list[str]) -> int:
+    """Columns before the first count where the first is one of numbers without a name, as pandas
+    writes an index, and words come next; else 0."""
+    if header[0].strip() and not header[0].startswith("Unnamed: "):
+        return 0
+    n_words = _words_in_front(row[1:]) if is_number(row[0]) else 0
+    return n_words + 1 if n_words else 0
 
 
 def _check_label_columns(n: Any, header: list[str], transpose: bool) -> None:
