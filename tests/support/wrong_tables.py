@@ -65,6 +65,23 @@ def words(table: Any = None) -> pandas.DataFrame:
     return pandas.DataFrame(table, columns=[f"word{j}" for j in range(table.shape[1])])
 
 
+def otus() -> pandas.DataFrame:
+    """The same with numbered names."""
+    return words().rename(columns=lambda name: name.replace("word", "OTU"))
+
+
+def measured() -> str:
+    """The same as a file, with what was measured in front."""
+    lines = [f"s{i},{5 * i},{20 + i},{','.join(map(str, row))}" for i, row in enumerate(plain())]
+    return "\n".join([f"sample,depth_cm,age,{','.join(otus().columns)}", *lines, ""])
+
+
+def ages() -> str:
+    """Answers 1 to 5 to three questions, and an age."""
+    lines = [f"p{i},{20 + i % 30},{i % 5},{i % 3},{i % 2}" for i in range(60)]
+    return "\n".join(["id,age,Q1,Q2,Q3", *lines, ""])
+
+
 def with_nan() -> pandas.DataFrame:
     """A frame in which one entry is missing."""
     frame = words().astype(float)
@@ -389,6 +406,24 @@ WARNINGS = (
         "a table of three columns that may be long or wide",
         lambda: from_file("t.csv", WARDS + "A,3,4\n"),
         lambda: from_file("t.csv", WARDS.replace("boys,girls", "word,count") + "A,3,4\n"),
+    ),
+    Case(
+        "what was measured in a file",
+        "a wide CSV with columns of measurements in front of numbered features",
+        lambda: from_file("t.csv", measured()),
+        lambda: from_file("t.csv", measured(), label_columns=3),
+    ),
+    Case(
+        "what was measured",
+        "a frame of the same",
+        lambda: lda(otus().assign(depth_cm=30)[["depth_cm", *otus().columns]]),
+        lambda: lda(otus()),
+    ),
+    Case(
+        "a measured question",
+        "answers with an age, of which `codes` says that all are questions",
+        lambda: from_file("t.csv", ages(), format="categories", codes="all"),
+        lambda: from_file("t.csv", ages(), format="categories", codes="all", attributes="age"),
     ),
     Case(
         "a line of sums",

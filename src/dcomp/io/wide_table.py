@@ -20,9 +20,10 @@ from scipy import sparse
 from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
-from dcomp.data.frames import is_label
+from dcomp.data.frames import is_label, odd_in_front
+from dcomp.data.mistaken import excerpt
 from dcomp.data.reading import Reading
-from dcomp.errors import DcompError, InvalidFile, InvalidParameter
+from dcomp.errors import DataWarning, DcompError, InvalidFile, InvalidParameter, warn
 from dcomp.io.cells import BATCH, Cells, is_number
 from dcomp.io.files import OF_NAME
 from dcomp.io.first_column import FirstColumn, is_usual_name, say_of
@@ -57,6 +58,8 @@ def read_wide(
     if not transpose:
         _space(path, names)  # before the lines are read
         _refuse_labels(path, header, label_columns)
+        if not is_told:
+            _say_of_odd(path, names)
     body = _Body(cells, names, label_columns, transpose)
     for batch in _batches(chain([first], rows), max(1, BATCH // len(header))):
         body.add(batch)
@@ -96,6 +99,20 @@ def _refuse_labels(path: Path, header: list[str], label_columns: int) -> None:
                 f"{path}:1: every column of a wide table must hold counts, and {names[j]!r} says "
                 f"what a document is: {instead} (a feature of that name needs another)"
             )
+
+
+def _say_of_odd(path: Path, names: list[str]) -> None:
+    """Warn of columns in front of counts that may be measured, by what they are called."""
+    odd = odd_in_front(names)
+    if odd:
+        called = " and ".join(repr(excerpt(name)) for name in odd)
+        are, they = ("are features", "them") if len(odd) > 1 else ("is a feature", "it")
+        warn(
+            f"{path.name}: {called} in front of {excerpt(names[len(odd)])!r} and the like {are}; "
+            f"label_columns={len(odd) + 1} takes {they} for what is known of documents, "
+            "label_columns=1 reads as now without a word",
+            DataWarning,
+        )
 
 
 def _words_in_front(row: list[str]) -> int:
