@@ -30,6 +30,7 @@ _NUMBERS = {"1": 1, "0": 0, "9": -1}  # and some write numbers
 _MOST, _NEARLY_ALL = 0.5, 0.9  # shares of cells that are votes: the others are slips
 _ALIKE = 3  # columns with one value that is no vote, from which on it is no accident
 _CODES_OF_VOTES = 10  # values of a column of votes at most: Voteview's codes are 0 to 9
+_VALUES = 100  # of a column, beyond which it has no codes
 _ATTRIBUTES = 40  # columns beside votes that tables may have in good faith
 _NAMES = ("name", "bioname", "member", "senator", "legislator", "last_name", "lastname")
 _PARTIES, _STATES = ("party",), ("state", "state_abbrev", "district", "constituency")
@@ -176,13 +177,15 @@ def _refuse_other_codes(path: Path, others: list[Column], n_calls: int, value: s
 
 def _usual_odd(others: list[Column], budget: Budget) -> tuple[str, int]:
     """The value that is no vote and stands in most of these columns, and in how many."""
+    others = [column for column in others if len(column.values) <= _VALUES]
     n_values = sum(len(column.values) for column in others)
-    budget.charge(OF_NAME * n_values, f"{n_values:,} values that are no votes")
+    cost = OF_NAME // 2 * n_values  # their letters are kept already
+    budget.charge(cost, f"{n_values:,} values that are no votes")
     often = Counter(value for column in others for value in column.values)
-    budget.free(OF_NAME * n_values)
     votes = {*_CODES, *_NUMBERS}
-    odd = [(n, value) for value, n in often.items() if value.lower() not in votes]
+    odd = ((n, value) for value, n in often.items() if value.lower() not in votes)
     n, value = max(odd, key=lambda pair: pair[0], default=(0, ""))
+    budget.free(cost)
     return value, n
 
 
