@@ -65,6 +65,23 @@ def words(table: Any = None) -> pandas.DataFrame:
     return pandas.DataFrame(table, columns=[f"word{j}" for j in range(table.shape[1])])
 
 
+def otus() -> pandas.DataFrame:
+    """The same with numbered names."""
+    return words().rename(columns=lambda name: name.replace("word", "OTU"))
+
+
+def measured() -> str:
+    """The same as a file, with what was measured in front."""
+    lines = [f"s{i},{5 * i},{20 + i},{','.join(map(str, row))}" for i, row in enumerate(plain())]
+    return "\n".join([f"sample,depth_cm,age,{','.join(otus().columns)}", *lines, ""])
+
+
+def ages() -> str:
+    """Answers 1 to 5 to three questions, and an age."""
+    lines = [f"p{i},{20 + i % 30},{i % 5},{i % 3},{i % 2}" for i in range(60)]
+    return "\n".join(["id,age,Q1,Q2,Q3", *lines, ""])
+
+
 def with_nan() -> pandas.DataFrame:
     """A frame in which one entry is missing."""
     frame = words().astype(float)
@@ -75,10 +92,16 @@ def with_nan() -> pandas.DataFrame:
 REVIEWS = ["The film was good and I liked it", "I slept all through the second half of it"]
 FILE = "id,review,stars\n1,{},5\n2,{},1\n".format(*REVIEWS)
 CALLS = "number,date,result,yea,nay\n1,2003-01-07,Agreed,51,46\n"
+CODED = "name,RC1,RC2,RC3,RC4\nAnn,1,2,1,1\nBob,2,1,1,2\nCy,1,2,2,9\n"
+TURNED = "call,Ann,Bob,Cy,Dee\nparty,Lab,Con,Lab,LD\nRC1,Y,N,Y,Y\nRC2,Y,N,-,N\nRC3,N,Y,N,Y\n"
+UPRIGHT = "\n".join(
+    ",".join(row) for row in zip(*(line.split(",") for line in TURNED.split()), strict=True)
+)
 VOTES = "name,v1,v2\nAnn,Y,N\nBob,N,Y\n"
 DRINKS = "whisky,gin,rum,beer\n31,4,1,1\n12,1,1,0\n"
 WARDS = "ward,boys,girls\nA,30,41\nB,12,10\nC,7,5\n"
 PONDS = "site,newt,toad,frog\nFen,1,2,3\nMere,2,0,4\n"
+INDEXED = ",site,newt,toad,frog\n0,Fen,1,2,3\n1,Mere,2,0,4\n"
 BIRDS = "a 1 120 7\na 1 124 -9\nb 2 124 9\nb 2 124 7\n"
 
 
@@ -137,6 +160,17 @@ def log_normalised() -> Any:
 def per_million(table: Any) -> Any:
     """Counts per million."""
     return table / table.sum(axis=1, keepdims=True) * 1e6
+
+
+def percentages() -> Any:
+    """Of each document's words."""
+    return per_million(plain()) / 1e4
+
+
+def rarefied(depth: int) -> Any:
+    """Counts of so many words of each document."""
+    rng = np.random.default_rng(0)
+    return np.array([rng.multivariate_hypergeometric(20 * row, depth) for row in plain()])
 
 
 def scored(new: Any) -> Any:
@@ -245,6 +279,18 @@ ERRORS = (
         lambda: from_file("t.csv", "doc,year,cat,dog\nd1,1999,3,0\nd2,2001,0,4\n", label_columns=2),
     ),
     Case(
+        "an index in a file",
+        "a CSV that pandas wrote with its index, with names behind it",
+        lambda: from_file("t.csv", INDEXED),
+        lambda: from_file("t.csv", INDEXED, label_columns=2),
+    ),
+    Case(
+        "shares in a file",
+        "a CSV of shares",
+        lambda: from_file("t.csv", "site,newt,toad,frog\nFen,0.5,0.2,0.3\nMere,0.1,0,0.9\n"),
+        lambda: from_file("t.csv", PONDS),
+    ),
+    Case(
         "a label in a file",
         "a wide CSV with a last column `label` of numbers",
         lambda: from_file("t.csv", "doc,cat,dog,label\nd1,3,0,1\nd2,0,4,2\n"),
@@ -267,6 +313,12 @@ ERRORS = (
         "a CSV with a title above the header",
         lambda: from_file("t.csv", "Ponds of 2020,,,\n" + PONDS),
         lambda: from_file("t.csv", PONDS),
+    ),
+    Case(
+        "another mark between fields",
+        "a CSV with `|` between its fields",
+        lambda: from_file("t.csv", PONDS.replace(",", "|")),
+        lambda: from_file("t.csv", PONDS.replace(",", "|"), delimiter="|"),
     ),
     Case(
         "a mark between thousands",
@@ -297,6 +349,18 @@ ERRORS = (
         "a table that describes roll calls, for their votes",
         lambda: from_file("rollcalls.csv", CALLS, format="votes"),
         lambda: from_file("votes.csv", VOTES, format="votes"),
+    ),
+    Case(
+        "votes in other codes",
+        "a table of votes coded 1, 2 and 9",
+        lambda: from_file("votes.csv", CODED, format="votes"),
+        lambda: from_file("votes.csv", CODED.replace("2", "0"), format="votes"),
+    ),
+    Case(
+        "votes on their side",
+        "a table of votes with a row per roll call, and a row of parties",
+        lambda: from_file("votes.csv", TURNED, format="votes"),
+        lambda: from_file("votes.csv", UPRIGHT, format="votes"),
     ),
     Case(
         "a wrong code of missing alleles",
@@ -342,6 +406,24 @@ WARNINGS = (
         "a table of three columns that may be long or wide",
         lambda: from_file("t.csv", WARDS + "A,3,4\n"),
         lambda: from_file("t.csv", WARDS.replace("boys,girls", "word,count") + "A,3,4\n"),
+    ),
+    Case(
+        "what was measured in a file",
+        "a wide CSV with columns of measurements in front of numbered features",
+        lambda: from_file("t.csv", measured()),
+        lambda: from_file("t.csv", measured(), label_columns=3),
+    ),
+    Case(
+        "what was measured",
+        "a frame of the same",
+        lambda: lda(otus().assign(depth_cm=30)[["depth_cm", *otus().columns]]),
+        lambda: lda(otus()),
+    ),
+    Case(
+        "a measured question",
+        "answers with an age, of which `codes` says that all are questions",
+        lambda: from_file("t.csv", ages(), format="categories", codes="all"),
+        lambda: from_file("t.csv", ages(), format="categories", codes="all", attributes="age"),
     ),
     Case(
         "a line of sums",
@@ -415,6 +497,18 @@ WARNINGS = (
         "whole numbers whose rows sum to a million",
         lambda: fit(np.rint(per_million(plain()))),
         lambda: fit(plain() * 16_000),
+    ),
+    Case(
+        "percentages",
+        "percentages with decimals",
+        lambda: fit(percentages().round(2), fractional=True),
+        lambda: fit(percentages().round(2) * np.linspace(0.5, 2, 12), fractional=True),
+    ),
+    Case(
+        "shares as whole numbers",
+        "shares that were scaled to 1000 and rounded",
+        lambda: fit(np.rint(10 * percentages())),
+        lambda: fit(rarefied(1000)),
     ),
     Case(
         "logarithms",

@@ -28,7 +28,7 @@ Votes = Annotated[
 
 
 _FITTING = fitting("alpha", "gamma", "max_iter", "burn_in", "n_chains", "n_draws", "random_state")
-_READING = reading("format", "limit", "attributes", "id", "contested")
+_READING = reading("format", "limit", "attributes", "id", "contested", "delimiter")
 
 
 @with_options(
@@ -71,7 +71,7 @@ def rollcall(
 
     if output is not None:
         check_output(output, force=force, inputs=(votes,))
-    with working("reading", quiet=quiet):
+    with one_line_warnings(), working("reading", quiet=quiet):
         counts, calls = read_votes_with_calls(votes, **said_of_input(_READING, typed))
     _say_what_is_missing(votes, counts)
     with one_line_warnings(), working(f"{k} blocs of {counts.n_docs:,} voters", quiet=quiet):

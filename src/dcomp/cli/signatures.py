@@ -53,7 +53,7 @@ Most = Annotated[
 _FITTING = fitting(
     "model", "algorithm", "alpha", "gamma", "max_iter", "tol", "n_tries", "random_state"
 )
-_READING = reading("format", "limit", "transpose", "label_columns", "fractional")
+_READING = reading("format", "limit", "transpose", "label_columns", "delimiter", "fractional")
 
 
 @with_options((*_FITTING, *_READING), model="GP")

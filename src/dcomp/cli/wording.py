@@ -7,6 +7,7 @@ same message in a shell types --max-iter, --draws or --gamma auto.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ _OF_FRAMES = (
         "--format categories --codes all",
     ),
     ("as_counts(frame, categories=True)", "--format categories"),
+    ("dcomp.read takes votes", "dcomp fit takes votes"),
 )
 _VALUE = r"(?:'(?P<quoted>[^']*)'|(?P<plain>[\w.+-]*\w)?)"
 # A name stands alone: it is no part of a path, nor what the user typed in quotes.
@@ -120,7 +122,7 @@ def _with_value(flag: str) -> Any:
     def spelt(found: re.Match[str]) -> str:
         value = found["quoted"] or found["plain"]
         is_switch = value == "True"  # which a flag says by being there
-        return f"{flag} {value}" if value and not is_switch else flag
+        return f"{flag} {shlex.quote(value)}" if value and not is_switch else flag
 
     return spelt
 

@@ -16,7 +16,10 @@ from scipy import sparse
 from dcomp.errors import InvalidCounts
 
 LIMIT = 2**31 - 1  # of fractional counts, too: sums over features stay finite in float32
-TAKES_ANY = "fractional=True takes numbers that are not whole"
+TAKES_ANY = (
+    "fractional=True takes corrected counts and dosages; in place of shares give the counts that "
+    "they were made from"
+)
 MISSING = (
     "what is missing is left out, not written as NaN: an entry of 0, an empty block for an answer, "
     "vote or genotype (as_counts(frame, categories=True)), an exposure of 0 for GP and CGP"
@@ -121,7 +124,8 @@ def whole_numbers(values: NDArray[Any], where: Callable[[int], str]) -> NDArray[
     >>> whole_numbers(np.array([1.0, 2.5]), "row {}".format)
     Traceback (most recent call last):
     dcomp.errors.InvalidCounts: counts must be non-negative whole numbers; found 2.5 at row 1 \
-(fractional=True takes numbers that are not whole)
+(fractional=True takes corrected counts and dosages; in place of shares give the counts that they \
+were made from)
     """
     if values.dtype.kind not in "biuf":
         raise InvalidCounts(f"counts must be whole numbers; found values of type {values.dtype}")

@@ -18,7 +18,7 @@ from dcomp.data import frames
 from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
-from dcomp.errors import InvalidCounts, InvalidParameter
+from dcomp.errors import DataWarning, InvalidCounts, InvalidParameter, warn
 
 FEW = 20  # categories that any column may have; beyond, more than half as many as rows are too many
 
@@ -110,7 +110,23 @@ def from_columns(
             "no column holds words that could be categories; where numbers are codes of answers, "
             "name their columns by codes="
         )
+    if codes is True:
+        _say_of_measured(questions)
     return _counts(questions, about, doc_ids)
+
+
+def _say_of_measured(questions: Sequence[Column]) -> None:
+    """Warn of a column of many numbers among questions of few, where nobody has named it: such as
+    an age."""
+    many = [column for column in questions if column.is_numeric and len(column.values) > FEW]
+    if many and 2 * len(many) < len(questions):
+        name, n, more = many[0].name, len(many[0].values), len(many) - 1
+        others = f", and there are {more:,} more such columns" if more else ""
+        warn(
+            f"column {name!r} is read as a question of {n:,} answers, all of them numbers{others}: "
+            f"attributes={name!r} says that it is none, codes={name!r} with the others that it is",
+            DataWarning,
+        )
 
 
 def _known(what: str, names: Iterable[str] | bool, known: Mapping[str, Column]) -> set[str]:

@@ -187,6 +187,8 @@ found -1 at document 'd17', feature 'the'
         ):  # a name may come again in another block
             frames.check_unique(df)
         values, names, ids = frames.wide(df, are_features=feature_names is not None)
+        if feature_names is None:
+            frames.say_of_odd(df)
         return cls.from_matrix(
             values,
             feature_names=names if feature_names is None else feature_names,

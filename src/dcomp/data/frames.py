@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dcomp.data.mistaken import excerpt, have_many_words
-from dcomp.errors import InvalidCounts
+from dcomp.errors import DataWarning, InvalidCounts, warn
 
 # What the first or last column is called where it says which document, not how often.
 _LABELS = {"id", "ids", "docid", "doc_id", "document_id", "index", "label", "labels", "class"}
 _LABELS |= {"cluster", "target", "y", "year"}
 _VOCABULARY = 30  # names in alphabetical order that are no accident
+_NUMBERED = 10  # features called alike but for a number, beside which another name is odd
+_ODD = 5  # columns in front of them, from which on they are features of another kind
+_RESTS = ("un", "other", "no", "rest", "ambig", "total", "sum", "all", "_")  # how sinks are called
 _RUN = 5  # rows from which on a column 0, 1, 2, … is no accident
 
 
@@ -101,6 +105,51 @@ def is_label(names: list[str], j: int) -> bool:
     (True, False)
     """
     return names[j].strip().lower() in _LABELS and not _is_vocabulary(names)
+
+
+def odd_in_front(names: Sequence[str]) -> tuple[str, ...]:
+    """The first columns, where all behind them are called alike but for a number and they are not,
+    nor as what is left over is called: they may say something of documents.
+
+    >>> odd_in_front(["depth_cm", "age", *(f"OTU{j}" for j in range(20))])
+    ('depth_cm', 'age')
+    >>> odd_in_front(["Unclassified", *(f"OTU{j}" for j in range(20))])
+    ()
+    """
+    stem = _stem(names[-1])
+    n_odd = next((j for j, name in enumerate(names[: _ODD + 1]) if _stem(name) == stem), _ODD + 1)
+    odd, numbered = tuple(names[:n_odd]), names[n_odd:]
+    if not 0 < n_odd <= _ODD or len(numbered) < _NUMBERED or stem == names[-1] or not stem:
+        return ()
+    if any(_stem(name) != stem or name == stem for name in numbered):
+        return ()
+    # Another family of features is numbered, too, and chrM is one with chr1.
+    if any(_stem(name) != name or name.startswith(stem) for name in odd):
+        return ()
+    return () if any(name.strip().lower().startswith(_RESTS) for name in odd) else odd
+
+
+def say_of_odd(frame: Any) -> None:
+    """Warn of columns in front of counts that may be measured, by what they are called.
+
+    >>> import pandas
+    >>> say_of_odd(pandas.DataFrame({"cat": [1, 0], "dog": [2, 5]}))
+    """
+    names = [str(name) for name in frame.columns]
+    odd = odd_in_front(names) if names else ()
+    if odd:
+        called = " and ".join(repr(excerpt(name)) for name in odd)
+        are, them = ("are features", "them") if len(odd) > 1 else ("is a feature", "it")
+        warn(
+            f"{called} in front of {excerpt(names[len(odd)])!r} and the like {are}: of what is "
+            f"known of documents drop {them}, with_attributes keeps {them} beside the counts; "
+            "as_counts(frame, feature_names=frame.columns) reads as now without a word",
+            DataWarning,
+        )
+
+
+def _stem(name: str) -> str:
+    return name.rstrip("0123456789")
 
 
 def _is_label(frame: Any, j: int) -> bool:

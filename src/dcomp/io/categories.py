@@ -92,7 +92,7 @@ def read_columns(
     budget = Budget(path, limits) if budget is None else budget
     with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
-        check_header(path, header)
+        check_header(path, header, rows=rows)
         budget.charge(2 * OF_NAME * len(header), f"{len(header):,} columns")
         columns = [Column(name.strip()) for name in header]
         often = Counter(column.name for column in columns)

@@ -10,6 +10,8 @@ from dcomp.errors import InvalidParameter
 from dcomp.io.files import SHORT, plain_name
 
 MARKS = (",", ";", "\t")
+_OTHERS = ("|", ":", "^", "~", " ")  # which are not looked for, since names and texts have them
+_SPELT = {"tab": "\t", "\\t": "\t"}  # as it is typed in a shell
 
 
 def delimiter_of(path: Path, given: str | None = None) -> str:
@@ -20,9 +22,12 @@ def delimiter_of(path: Path, given: str | None = None) -> str:
     """
     if given is None:
         return "\t" if plain_name(path).lower().endswith(".tsv") else ","
-    if len(given) != 1:
-        raise InvalidParameter(f"delimiter must be one character; found {given!r}")
-    return given
+    mark = _SPELT.get(given, given) if isinstance(given, str) else ""
+    if len(mark) != 1 or mark in '"\r\n\0':
+        raise InvalidParameter(
+            f"delimiter must be one character that parts fields, such as '|' or tab; got {given!r}"
+        )
+    return mark
 
 
 def delimiter_in(path: Path, front: Sequence[str], given: str | None = None) -> str:
@@ -44,6 +49,19 @@ def delimiter_in(path: Path, front: Sequence[str], given: str | None = None) -> 
     if usual in wide or not wide:
         return usual
     return max(wide, key=lambda mark: wide[mark])
+
+
+def other_mark(header: str, below: str) -> str | None:
+    """What parts two lines alike that none of the usual marks part, or None.
+
+    >>> other_mark("site|elm|oak", "Fen|3|4"), other_mark("Elms of 2020", "site")
+    ('|', None)
+    """
+    for mark in _OTHERS:
+        width = _width(header, mark)
+        if width > 2 and _width(below, mark) == width:
+            return mark
+    return None
 
 
 def _width(line: str, mark: str) -> int:

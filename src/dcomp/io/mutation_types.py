@@ -33,7 +33,7 @@ def read_types(path: Path, *, transpose: bool | None = None, **options: Any) -> 
         )
     if name == "table":
         if transpose is None and path.exists():
-            transpose = lines_are_types(path, options.get("limits"))
+            transpose = lines_are_types(path, options.get("limits"), options.get("delimiter"))
         options["transpose"] = bool(transpose)
         options.setdefault("layout", "wide")
     elif transpose is not None:
@@ -41,10 +41,10 @@ def read_types(path: Path, *, transpose: bool | None = None, **options: Any) -> 
     return read(path, format=name, **options)
 
 
-def lines_are_types(path: Path, limits: Limits | None = None) -> bool:
+def lines_are_types(path: Path, limits: Limits | None = None, delimiter: str | None = None) -> bool:
     """Whether the lines of a table are mutation types, by the first."""
     budget = Budget(path, limits)
-    with contextlib.closing(table_rows(path, None, budget)) as rows:
+    with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
         _, line = next(rows, (2, []))
     words = []

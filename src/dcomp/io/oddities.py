@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from dcomp.data.counts import Counts
 from dcomp.data.mistaken import excerpt
 from dcomp.errors import DataWarning, InvalidFile, warn
 from dcomp.io.cells import is_number
+from dcomp.io.delimiters import other_mark
 
 _TOTALS = {"total", "totals", "sum", "sums", "grand total", "column total", "row total"}
 _TOTALS |= {"gesamt", "summe", "somme", "suma", "totaal"}
@@ -17,9 +19,14 @@ _FEW = 3  # of documents or features, below which sums are no surprise
 _TITLE = "where this is a title, take it and all lines above the header out"
 
 
-def check_header(path: Path, header: list[str], first: list[str] | None = None) -> None:
-    """An error where the first line is a title, or the last column is empty; `first` is the line
-    below.
+def check_header(
+    path: Path,
+    header: list[str],
+    first: list[str] | None = None,
+    rows: Iterator[tuple[int, list[str]]] | None = None,
+) -> None:
+    """An error where the first line is a title, has another mark between its fields, or the last
+    column is empty; `first` is the line below, or `rows` are all of them.
 
     >>> check_header(Path("t.csv"), ["My survey"])
     Traceback (most recent call last):
@@ -28,7 +35,8 @@ alone; where this is a title, take it and all lines above the header out
     """
     named = [name for name in header if name.strip()]
     if len(header) < 2 or (len(header) > 2 and len(named) == 1 and header[0].strip()):
-        found = f"{excerpt(header[0])!r} alone; {_TITLE}" if named else "nothing"
+        why = _other_mark(header, rows) or _TITLE
+        found = f"{excerpt(header[0])!r} alone; {why}" if named else "nothing"
         raise InvalidFile(f"{path}:1: expected a header of two or more columns, found {found}")
     if not header[-1].strip() and first is not None and not first[-1].strip():
         raise InvalidFile(
@@ -36,6 +44,18 @@ alone; where this is a title, take it and all lines above the header out
             f"{excerpt(header[-2])!r}, has none and is empty: take the delimiter at the end of the "
             "lines out"
         )
+
+
+def _other_mark(header: list[str], rows: Iterator[tuple[int, list[str]]] | None) -> str:
+    """What is between the fields of a header that is one field, or nothing."""
+    if rows is None or len(header) != 1:
+        return ""
+    try:
+        _, first = next(rows, (2, []))
+    except InvalidFile:  # more fields than the header: that is a title
+        return ""
+    mark = other_mark(header[0], first[0] if first else "")
+    return "" if mark is None else f"delimiter={mark!r} reads fields with {mark!r} between them"
 
 
 def why_not_as_wide(header: list[str], row: list[str], mark: str, is_first: bool) -> str:

@@ -77,7 +77,7 @@ def read_table(
     budget = Budget(path, limits)
     with contextlib.closing(table_rows(path, delimiter, budget)) as rows:
         _, header = next(rows, (1, []))
-        check_header(path, header)
+        check_header(path, header, rows=rows)
         front = list(islice(rows, 1))
         check_header(path, header, front[0][1] if front else None)
         below: Iterator[Numbered] = chain(front, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from dcomp.errors import DataWarning, InvalidFile, warn
 from dcomp.io.beside import renamed
 from dcomp.io.calls import Calls, finished, member_names, of_votes, read_calls
 from dcomp.io.categories import Names, names, read_columns, without_id
-from dcomp.io.files import StrPath
+from dcomp.io.cells import is_number
+from dcomp.io.files import OF_NAME, StrPath
 from dcomp.io.limits import Budget, Limits
 
 # What tables write, in small letters.
@@ -26,6 +28,10 @@ _CODES = {
 }  # fmt: skip
 _NUMBERS = {"1": 1, "0": 0, "9": -1}  # and some write numbers
 _MOST, _NEARLY_ALL = 0.5, 0.9  # shares of cells that are votes: the others are slips
+_ALIKE = 3  # columns with one value that is no vote, from which on it is no accident
+_CODES_OF_VOTES = 10  # values of a column of votes at most: Voteview's codes are 0 to 9
+_VALUES = 100  # of a column, beyond which it has no codes
+_ATTRIBUTES = 40  # columns beside votes that tables may have in good faith
 _NAMES = ("name", "bioname", "member", "senator", "legislator", "last_name", "lastname")
 _PARTIES, _STATES = ("party",), ("state", "state_abbrev", "district", "constituency")
 
@@ -46,7 +52,8 @@ def read_votes(
 
     A column that holds nothing but votes (Y, N, yea, nay, yes, no, aye, 1, 0; -, P, NV, absent and
     the like for none) is a roll call, the others are attributes; `attributes` names more of those.
-    A column of votes in which a few cells hold something else is an error, unless named there.
+    A column of votes in which a few cells hold something else is an error, unless named there, and
+    so is a table in which more columns are coded otherwise than there are roll calls.
     `id` names the column of members' names. `outcome`: the outcome is a last voter, as the column
     "passed" or "result" of the file rollcalls beside votes tells, or the majority. `contested`:
     without unanimous calls. `transpose`: roll calls are the documents.
@@ -72,7 +79,11 @@ def read_votes(
     _refuse_description(path, there)
     asked = [column for column in columns if column.name not in beside_votes]
     calls = [column for column in asked if _codes(column) is not None]
-    _refuse_slips(path, asked)
+    others = [column for column in asked if _codes(column) is None]
+    _refuse_on_its_side(path, others, len(calls))
+    value, n = _usual_odd(others, budget)
+    _refuse_other_codes(path, others, len(calls), value if n >= _ALIKE else None)
+    _refuse_slips(path, others, value)
     if not calls:
         raise InvalidFile(
             f"{path}:1: a table of votes needs columns that hold nothing but votes (Y, N, - or the "
@@ -102,10 +113,10 @@ def _refuse_description(path: Path, there: list[str]) -> None:
             )
 
 
-def calls_beside(path: Path, limits: Limits | None = None) -> Calls:
-    """What the file of roll calls beside a table of votes says."""
+def calls_beside(path: Path, limits: Limits | None = None, delimiter: str | None = None) -> Calls:
+    """What the file of roll calls beside a table of votes says; delimiter: of the votes."""
     budget = Budget(path, limits)
-    columns = read_columns(path, budget=budget)
+    columns = read_columns(path, delimiter=delimiter, budget=budget)
     known = {c.name.lstrip("vVrRcC_"): c.name for c in columns} | {c.name: c.name for c in columns}
     return read_calls(renamed(path, "votes", "rollcalls"), known, budget)
 
@@ -119,34 +130,107 @@ def _codes(column: Column) -> dict[str, int] | None:
     return None
 
 
-def _refuse_slips(path: Path, columns: list[Column]) -> None:
+def _refuse_on_its_side(path: Path, others: list[Column], n_calls: int) -> None:
+    """An error where most columns would be votes but for a word in the same row: it says something
+    of members, who are the columns then."""
+    slips = [(column, odd[0]) for column in others if (odd := _slip(column)) is not None]
+    words = [(column, value) for column, value in slips if not is_number(value)]
+    if len(words) <= max(n_calls, _ALIKE):
+        return
+    places = [_first_row(column, value) for column, value in words]
+    row, often = Counter(places).most_common(1)[0]
+    if often <= max(n_calls, _ALIKE, len(slips) // 2):
+        return
+    column, value = words[places.index(row)]
+    raise InvalidFile(
+        f"{path}: votes have a row per member and a column per roll call, and this table seems to "
+        f"lie on its side: row {row:,} below the header holds a word in {often:,} columns that are "
+        f"votes else, {excerpt(value)!r} in column {excerpt(column.name)!r}: turn it, so that "
+        "members are the rows"
+    )
+
+
+def _first_row(column: Column, value: str) -> int:
+    return column.codes.index(column.values[value]) + 1
+
+
+def _refuse_other_codes(path: Path, others: list[Column], n_calls: int, value: str | None) -> None:
+    """An error where a value that is no vote stands in more columns than there are roll calls, or
+    where columns that are none are too many for attributes: what is left would be no table."""
+    alike = [] if value is None else [c for c in others if value in c.values]
+    if len(alike) > n_calls:
+        n, column = len(alike), alike[0]
+        why = f", for {excerpt(value or '', 20)!r} stands in them,"
+    elif len(others) > max(_ATTRIBUTES, n_calls):
+        n, column, why = len(others), others[-1], ""
+    else:
+        return
+    values = [repr(excerpt(one, 20)) for one in list(column.values)[:4]] or ["nothing"]
+    raise InvalidFile(
+        f"{path}:1: a roll call is a column of Y and N, or of 1 and 0, with - or 9 for no vote; "
+        f"{n:,} columns are none{why} and {n_calls:,} are: column {excerpt(column.name)!r} holds "
+        f"{', '.join(values[:3])}{', …' * (len(values) > 3)}: write votes so, or name columns that "
+        "are no roll calls by attributes= (dcomp.read takes votes in other codes as answers: "
+        "format='categories', codes='all', attributes= what is no vote, missing= who did not vote)"
+    )
+
+
+def _usual_odd(others: list[Column], budget: Budget) -> tuple[str, int]:
+    """The value that is no vote and stands in most of these columns, and in how many."""
+    others = [column for column in others if len(column.values) <= _VALUES]
+    n_values = sum(len(column.values) for column in others)
+    cost = OF_NAME // 2 * n_values  # their letters are kept already
+    budget.charge(cost, f"{n_values:,} values that are no votes")
+    often = Counter(value for column in others for value in column.values)
+    votes = {*_CODES, *_NUMBERS}
+    odd = ((n, value) for value, n in often.items() if value.lower() not in votes)
+    n, value = max(odd, key=lambda pair: pair[0], default=(0, ""))
+    budget.free(cost)
+    return value, n
+
+
+def _refuse_slips(path: Path, others: list[Column], usual: str) -> None:
     """An error where a column is one of votes but for a few cells; a warning where these are
-    numbers, for then it may be one of numbers."""
-    of_numbers = []
-    for column in columns:
-        if _codes(column) is not None or (odd := _slip(column)) is None:
+    numbers, for then it may be one of numbers. usual: what most columns hold that is no vote."""
+    left_out = _coded_by(others, usual)
+    of_numbers = (usual, left_out) if len(left_out) >= _ALIKE else None
+    for column in others:
+        if (odd := _slip(column)) is None:
             continue
         value, n_odd, n_filled = odd
         if column.is_numeric:
-            of_numbers.append((column.name, value))
+            of_numbers = of_numbers or (value, _coded_by(others, value) or [column.name])
             continue
-        row = column.codes.index(column.values[value]) + 1
-        others = "" if n_odd == 1 else f", nor are {n_odd - 1:,} more of its cells"
+        more = "" if n_odd == 1 else f", nor are {n_odd - 1:,} more of its cells"
         raise InvalidFile(
-            f"{path}: row {row:,} below the header, column {excerpt(column.name)!r}: "
-            f"{excerpt(value)!r} is no vote{others}, and {n_filled - n_odd:,} of its {n_filled:,} "
-            "filled cells are: write Y, N or, for none, -; a column that is no roll call is "
-            f"named by attributes={excerpt(column.name)!r}"
+            f"{path}: row {_first_row(column, value):,} below the header, column "
+            f"{excerpt(column.name)!r}: {excerpt(value)!r} is no vote{more}, and "
+            f"{n_filled - n_odd:,} of its {n_filled:,} filled cells are: write Y, N or, for none, "
+            f"-; a column that is no roll call is named by attributes={excerpt(column.name)!r}"
         )
-    if of_numbers:
-        (name, value), n = of_numbers[0], len(of_numbers)
-        what = "is an attribute and no roll call" if n == 1 else "is an attribute"
-        more = "" if n == 1 else f", and so are {n - 1:,} more columns like it"
-        warn(
-            f"{path.name}: column {excerpt(name)!r} {what}, for {excerpt(value)!r} is no vote (1, "
-            f"0, 9 for none){more}; attributes={excerpt(name)!r} says so without this line",
-            DataWarning,
+    if of_numbers is not None:
+        _say_what_is_left_out(path, *of_numbers)
+
+
+def _coded_by(others: list[Column], value: str) -> list[str]:
+    """The names of columns of numbers that may be codes of votes, this among them."""
+    return [
+        column.name
+        for column in others
+        if value in column.values and len(column.values) <= _CODES_OF_VOTES and column.is_numeric
+    ]
+
+
+def _say_what_is_left_out(path: Path, value: str, found: list[str]) -> None:
+    """Warn of columns of numbers that may be votes and hold one that is none."""
+    called, no_vote = excerpt(found[0]), f"for {excerpt(value)!r} is no vote (1, 0, 9 for none)"
+    said = f"column {called!r} is an attribute and no roll call, {no_vote}"
+    if len(found) > 1:
+        said = (
+            f"{len(found):,} columns are left out of the votes, {no_vote} and stands in each; "
+            f"{called!r} is the first"
         )
+    warn(f"{path.name}: {said}; attributes={called!r} says so without this line", DataWarning)
 
 
 def _slip(column: Column) -> tuple[str, int, int] | None:

@@ -20,9 +20,10 @@ from scipy import sparse
 from dcomp.data.attributes import Attributes
 from dcomp.data.counts import Counts
 from dcomp.data.features import FeatureSpace
-from dcomp.data.frames import is_label
+from dcomp.data.frames import is_label, odd_in_front
+from dcomp.data.mistaken import excerpt
 from dcomp.data.reading import Reading
-from dcomp.errors import DcompError, InvalidFile, InvalidParameter
+from dcomp.errors import DataWarning, DcompError, InvalidFile, InvalidParameter, warn
 from dcomp.io.cells import BATCH, Cells, is_number
 from dcomp.io.files import OF_NAME
 from dcomp.io.first_column import FirstColumn, is_usual_name, say_of
@@ -49,13 +50,16 @@ def read_wide(
     if label_columns is None:
         label_columns = max(n_words, 1) if transpose else 1
     _check_label_columns(label_columns, header, transpose)
-    if n_words > label_columns:
-        cells = replace(cells, hint=f"label_columns={n_words} takes the words for names")
+    n_names = max(n_words, _words_behind_index(header, first[1]))
+    if n_names > label_columns:
+        cells = replace(cells, hint=f"label_columns={n_names} takes the words for names")
     cells.budget.charge(OF_NAME * len(header), f"{len(header):,} columns")
     names = header[label_columns:]
     if not transpose:
         _space(path, names)  # before the lines are read
         _refuse_labels(path, header, label_columns)
+        if not is_told:
+            _say_of_odd(path, names)
     body = _Body(cells, names, label_columns, transpose)
     for batch in _batches(chain([first], rows), max(1, BATCH // len(header))):
         body.add(batch)
@@ -97,9 +101,32 @@ def _refuse_labels(path: Path, header: list[str], label_columns: int) -> None:
             )
 
 
+def _say_of_odd(path: Path, names: list[str]) -> None:
+    """Warn of columns in front of counts that may be measured, by what they are called."""
+    odd = odd_in_front(names)
+    if odd:
+        called = " and ".join(repr(excerpt(name)) for name in odd)
+        are, they = ("are features", "them") if len(odd) > 1 else ("is a feature", "it")
+        warn(
+            f"{path.name}: {called} in front of {excerpt(names[len(odd)])!r} and the like {are}; "
+            f"label_columns={len(odd) + 1} takes {they} for what is known of documents, "
+            "label_columns=1 reads as now without a word",
+            DataWarning,
+        )
+
+
 def _words_in_front(row: list[str]) -> int:
     """Columns before the first number; 0 where there is none, for then nothing can be told."""
     return next((place for place, cell in enumerate(row) if is_number(cell)), 0)
+
+
+def _words_behind_index(header: list[str], row: list[str]) -> int:
+    """Columns before the first count where the first is one of numbers without a name, as pandas
+    writes an index, and words come next; else 0."""
+    if header[0].strip() and not header[0].startswith("Unnamed: "):
+        return 0
+    n_words = _words_in_front(row[1:]) if is_number(row[0]) else 0
+    return n_words + 1 if n_words else 0
 
 
 def _check_label_columns(n: Any, header: list[str], transpose: bool) -> None:

@@ -59,6 +59,14 @@ FIELDS = (
         shown="1; with --transpose those before the first number",
         panel="Fields",
     ),
+    Option(
+        "delimiter",
+        "word",
+        "table, text-table, votes, categories: what stands between fields, one character or tab.",
+        metavar="MARK",
+        shown="a comma, semicolon or tab, by the first lines",
+        panel="Fields",
+    ),
     Option("layer", "word", "h5ad: the layer that has the counts.", shown="X", panel="Fields"),
     Option(
         "populations",

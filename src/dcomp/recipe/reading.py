@@ -120,7 +120,7 @@ READING = (
     Option(
         "fractional",
         "switch",
-        "Whether counts need not be whole; not for samplers.",
+        "Whether counts need not be whole, as corrected counts and dosages are; not for samplers.",
         default=False,
         panel=_INPUT,
     ),

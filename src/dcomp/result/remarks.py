@@ -77,10 +77,16 @@ def _is_uniform(fit: Fit) -> bool:
 def _of_uniform(fit: Fit) -> str:
     said = "all documents have all but the same shares of the components"
     if fit.algorithm.name == "mean-field":
-        said += (
-            ", as mean field has it of short ones: collapsed-gibbs tells them apart, if anything"
-        )
+        said += f", as mean field has it of short ones{_apart(fit)}"
     return said
+
+
+def _apart(fit: Fit) -> str:
+    """What may tell documents apart: samplers take whole counts only."""
+    if not fit.provenance.fractional:
+        return ": collapsed-gibbs tells them apart, if anything"
+    is_learned = "alpha" in fit.model.scores.learned
+    return ": alpha=0.1, which is not learned then, tells them apart, if anything" * is_learned
 
 
 def _lone_best(fit: Fit) -> tuple[str, ...]:

@@ -387,9 +387,11 @@ def read_votes_with_calls(path: Path, **options: Any) -> tuple[Counts, Calls]:
     counts = read(path, format=name, **{"outcome": True, **options})
     if name == "voteview":
         from dcomp.io.voteview import calls_beside
-    else:
-        from dcomp.io.votes import calls_beside
-    return counts, calls_beside(path, options.get("limits"))
+
+        return counts, calls_beside(path, options.get("limits"))
+    from dcomp.io import votes
+
+    return counts, votes.calls_beside(path, options.get("limits"), options.get("delimiter"))
 
 
 def _format_of(path: Path, guess: Any) -> str:

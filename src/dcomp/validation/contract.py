@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from dcomp.data import Counts, as_counts
-from dcomp.data.frames import check_columns, check_unique, is_frame
+from dcomp.data.frames import check_columns, check_unique, is_frame, say_of_odd
 from dcomp.data.mistaken import refuse_mistaken
 from dcomp.errors import InvalidCounts
 
@@ -42,6 +42,8 @@ def counts_of(
     if is_frame(X):
         check_unique(X)
         check_columns(X)
+        if reset:
+            say_of_odd(X)
     # Other kinds of sparse tables become the first. NaN is found later, with its place.
     how: Any = {"accept_sparse": ("csr", "csc", "coo", "bsr"), "accept_large_sparse": True}
     how |= {"dtype": "numeric", "ensure_all_finite": False}

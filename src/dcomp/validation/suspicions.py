@@ -25,6 +25,10 @@ _SURPRISING = 10.0  # entries that counts would have beyond the largest: none is
 _SAME = 1e-4  # relative difference of sums that were made equal
 _ROUNDED = 0.01  # how far a sum of shares is from 1 where they were rounded
 _MILLION = 1e6  # of counts per million
+_SCALES = (1e2, 1e3, 1e4, 1e5, 1e6)  # by which shares are multiplied
+_NEAR = 0.005  # how far sums of percentages with decimals are from 100, relatively
+_EVEN = 0.3  # standard deviation of sums that were made equal and rounded; 1 is that of counts
+_ROWS, _ROWS_OF_WHOLE = 10, 20  # documents from which on such sums are no chance
 _SOME = 50  # entries from which on a pattern is no chance
 
 
@@ -172,25 +176,60 @@ the counts themselves, the models take care of lengths
     if counts.features.n_blocks > 1 or counts.n_docs < 3:
         return None
     sums = counts.doc_totals[counts.doc_totals > 0].astype(np.float64)
-    advice = "give the counts themselves, the models take care of lengths"
-    if not counts.is_fractional:
-        if np.abs(sums / _MILLION - 1).max() > 0.01 or len(set(sums)) == 1:
-            return None
-        return f"every document sums to a million, rounded, like counts per million: {advice}"
-    if (counts.data == np.floor(counts.data)).all():
+    is_whole = not counts.is_fractional or bool((counts.data == np.floor(counts.data)).all())
+    if is_whole:
+        found = None if counts.text is not None else _of_whole(sums)  # we count texts ourselves
+    else:
+        found = _of_fractional(sums)
+    if found is None and not is_whole and _is_logarithm(counts):
+        found = "counts look like logarithms, ln(1 + x), of others"
+    if found is None:
         return None
+    return f"{found}: give the counts themselves, the models take care of lengths"
+
+
+def _of_whole(sums: NDArray[np.float64]) -> str | None:
+    """Shares that were multiplied and rounded: sums lie on both sides of a power of ten, much
+    nearer to each other than counts do. Sums that are all equal are those of tables rarefied to
+    one depth, and sums on one side those of counting up to a number, or of rarefied tables
+    without some features.
+
+    >>> _of_whole(np.full(40, 1000.0)) is None
+    True
+    >>> print(_of_whole(1000.0 + np.arange(40) % 5 - 2))
+    documents sum to 1,000 but for rounding (998 to 1,002), like shares or percentages
+    """
+    if len(set(sums)) == 1:
+        return None
+    if np.abs(sums / _MILLION - 1).max() <= _ROUNDED:
+        return "every document sums to a million, rounded, like counts per million"
+    if len(sums) < _ROWS_OF_WHOLE:
+        return None
+    least, most = sums.min(), sums.max()
+    for scale in _SCALES:
+        is_between = least < scale < most and abs(sums.mean() / scale - 1) <= _ROUNDED
+        if is_between and sums.std() <= _EVEN * np.sqrt(scale):
+            return (
+                f"documents sum to {amount(int(scale))} but for rounding ({amount(int(least))} to "
+                f"{amount(int(most))}), like shares or percentages"
+            )
+    return None
+
+
+def _of_fractional(sums: NDArray[np.float64]) -> str | None:
     if _are_same(sums):
         return (
             f"every document sums to {sums[0]:.6g} and counts are fractional, like shares or "
-            f"counts per million: {advice}"
+            "counts per million"
         )
     if len(sums) > 2 and np.abs(sums - 1).max() <= _ROUNDED:
-        return (
-            "every document sums to 1, but for rounding, and counts are fractional, like shares: "
-            f"{advice}"
-        )
-    if _is_logarithm(counts):
-        return f"counts look like logarithms, ln(1 + x), of others: {advice}"
+        return "every document sums to 1, but for rounding, and counts are fractional, like shares"
+    for scale in _SCALES:
+        if len(sums) >= _ROWS and np.abs(sums / scale - 1).max() <= _NEAR:
+            return (
+                f"every document sums to {amount(int(scale))}, but for rounding, and counts are "
+                "fractional, like percentages or shares that were multiplied"
+            )
     return None
 
 

@@ -83,6 +83,21 @@ def test_a_turned_table_and_its_label_columns_are_remembered(run, tmp_path):
     assert run("transform", "t.dcomp", table, "--no-transpose").code == 1
 
 
+def test_a_delimiter_is_named_given_and_remembered(run, tmp_path):
+    """The hint can be pasted into a shell."""
+    table = tmp_path / "t.csv"
+    table.write_text("site|elm|oak|ash\nFen|3|0|1\nDyke|0|4|2\n")
+    done = run("fit", table, "-k", 2, "-q")
+    assert done.code == 1
+    assert "alone; --delimiter '|' reads fields with '|' between them" in done.err
+    assert run("fit", table, "-k", 2, "--delimiter", "|", "-o", "t.dcomp", "-q").code == 0
+    done = run("transform", "t.dcomp", table)
+    assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == ["Fen", "Dyke"]
+    table.write_text(table.read_text().replace("|", " "))
+    done = run("fit", table, "-k", 2, "-q", "-o", "u.dcomp")
+    assert "alone; --delimiter ' ' reads" in done.err
+
+
 def test_a_config_file_keeps_how_a_table_was_read(run, survey):
     run("fit", survey, "-k", 2, *READ, "--transpose", "--save-config", "run.toml", "-q")
     with open("run.toml") as stream:

@@ -21,7 +21,7 @@ def test_a_flag_takes_them(run, tmp_path):
     refused = run("fit", source, "-k", 2)
     assert refused.code == 1
     assert "halves.csv:2: counts must be non-negative whole numbers" in refused.err
-    assert "(--fractional takes numbers that are not whole)" in refused.err
+    assert "(--fractional takes corrected counts and dosages; in place of shares " in refused.err
 
     done = run("fit", source, "-k", 2, "--fractional", "-o", "x.dcomp")
     assert done.code == 0, done.err
@@ -68,4 +68,4 @@ def test_a_config_file_says_it(run, tmp_path):
     longer = ("--max-iter", 300, "-o", "z.dcomp")
     assert run("fit", source, "--fractional", "--resume", "x.dcomp", *longer).code == 0
     other = run("fit", source, "--resume", "x.dcomp", *longer, "--force")
-    assert "(--fractional takes numbers that are not whole)" in other.err
+    assert "(--fractional takes corrected counts and dosages; in place of shares " in other.err

@@ -65,3 +65,18 @@ def test_votes_without_their_members(run, tmp_path):
     done = run("rollcall", "S1_votes.csv", "-k", 2, "--max-iter", 40, "--chains", 2)
     assert done.code == 0, done.err
     assert "note: S1_members.csv is not beside S1_votes.csv: members are numbers" in done.err
+
+
+def test_votes_in_other_codes(run, tmp_path):
+    """Few are said to be left out in one line, many are an error in the words of the shell."""
+    rows = [f"M{i},{i % 2},{(i + 1) % 2},{i % 3 % 2},1,{i % 3},{i % 3},{i % 3}" for i in range(12)]
+    (tmp_path / "v.csv").write_text("name,a,b,c,d,e,f,g\n" + "\n".join(rows) + "\n")
+    done = run("rollcall", "v.csv", "-k", 2, *SHORT)
+    assert done.code == 0, done.err
+    assert "dcomp: warning: v.csv: 3 columns are left out of the votes, for '2' " in done.err
+    assert "DataWarning" not in done.err
+    (tmp_path / "v.csv").write_text("name,a,b,c,d,e,f,g\n" + "\n".join(rows).replace(",0", ",2"))
+    done = run("rollcall", "v.csv", "-k", 2, *SHORT)
+    assert done.code == 1
+    assert "name columns that are no roll calls by --attributes (dcomp fit takes " in done.err
+    assert "--format categories, --codes all, --attributes what is no vote, --missing" in done.err

@@ -1,12 +1,14 @@
 """Tables of categories: a block per column, nothing where something is missing."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas
 import polars
 import pytest
 
+import dcomp
 from dcomp.data import Counts, as_counts, halves, train_test
 from dcomp.data.categories import turned
 from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
@@ -157,3 +159,17 @@ def test_a_column_called_id_names_the_documents(tmp_path, name):
     assert read(path, format="categories", codes="id").features.n_blocks == 2
     path.write_text(f"{name},q\n7,yes\n,no\n9,yes\n")
     assert read(path, format="categories").doc_ids is None
+
+
+def test_a_column_of_many_numbers_among_questions_is_warned_of():
+    """Only where all were said to be questions, and where it is not what the questions are like."""
+    frame = pandas.DataFrame({f"q{j}": np.arange(60) % (j + 2) for j in range(4)})
+    frame.insert(0, "age", np.arange(60) % 28 + 18)
+    with pytest.warns(dcomp.DataWarning, match="'age' is read as a question of 28 answers"):
+        dcomp.as_counts(frame, categories=True, codes=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dcomp.as_counts(frame, categories=True, codes=list(frame.columns))
+        dcomp.as_counts(frame, categories=True, codes=True, attributes=["age"])
+        many = frame.assign(**{f"q{j}": np.arange(60) % 25 for j in range(4)})
+        dcomp.as_counts(many, categories=True, codes=True)

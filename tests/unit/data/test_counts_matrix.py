@@ -136,7 +136,7 @@ def test_the_first_bad_cell_is_named(value, message, form):
     table = np.array([[1, 0, 2], [0, 0, value], [value, 1, 0]])
     if form != "dense":
         table = getattr(sparse, f"{form}_array")(table)
-    hint = r" \(fractional=True takes numbers that are not whole\)" if value == 0.5 else ""
+    hint = r" \(fractional=True takes corrected counts and dosages; .*\)" if value == 0.5 else ""
     if np.isnan(value):  # how missing is written is said instead
         hint = (
             ": what is missing is left out, not written as NaN: .* an exposure of 0 for GP and CGP"

@@ -1,5 +1,7 @@
 """Tables as spreadsheets write them: what stands between fields, and in which bytes."""
 
+import re
+
 import pytest
 
 import dcomp
@@ -41,6 +43,41 @@ def test_semicolons_in_names_between_commas(tmp_path, header):
     file = tmp_path / "t.csv"
     file.write_text(header + "\nFen,1,2,4\nDyke,2,3,5\n")
     assert dcomp.read(file).features.names == ("Elm; wych; old; tall", "Oak", "Ash")
+
+
+@pytest.mark.parametrize("mark", ["|", ":", "^", "~", " "])
+def test_another_mark_is_named_and_can_be_given(tmp_path, mark):
+    file = tmp_path / "t.csv"
+    file.write_text(SITES.replace(";", mark))
+    message = rf"found 'Site.* alone; delimiter={re.escape(repr(mark))} reads fields with "
+    for how in ({}, {"format": "votes"}, {"format": "categories"}):
+        with pytest.raises(InvalidFile, match=message):
+            dcomp.read(file, **how)
+    assert dcomp.read(file, delimiter=mark).features.names == ("Elm", "Oak", "Ash")
+
+
+@pytest.mark.parametrize("title", ["Elms of our 2020", "a|b|c"])
+@pytest.mark.parametrize("below", ["", SITES.replace(";", ","), "x\n"])
+def test_a_title_is_no_header_with_another_mark(tmp_path, title, below):
+    file = tmp_path / "t.csv"
+    file.write_text(f"{title}\n{below}")
+    with pytest.raises(InvalidFile, match="where this is a title"):
+        dcomp.read(file)
+
+
+@pytest.mark.parametrize("mark", ["tab", "\\t", "\t"])
+def test_a_tab_may_be_typed(tmp_path, mark):
+    file = tmp_path / "t.csv"
+    file.write_text("a, b;c\tElm, wych, old;x;y;z\tOak\nFen\t1\t2\n")
+    assert dcomp.read(file, delimiter=mark).features.names[1:] == ("Oak",)
+
+
+@pytest.mark.parametrize("mark", ["", "ab", '"', "\n", "\r", "\0", 3])
+def test_what_parts_no_fields_is_no_delimiter(tmp_path, mark):
+    file = tmp_path / "t.csv"
+    file.write_text(SITES)
+    with pytest.raises(dcomp.InvalidParameter, match="delimiter must be one character"):
+        dcomp.read(file, delimiter=mark)
 
 
 def test_what_is_told_wins(tmp_path):

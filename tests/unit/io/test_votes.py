@@ -253,6 +253,10 @@ def test_a_code_that_is_none_leaves_a_line(tmp_path):
     with pytest.warns(DataWarning, match=r"column 'v2' is an attribute .* for '6' is no vote"):
         assert read(path, format="votes").features.block_names == ("v1",)
     read(path, format="votes", attributes="v2")  # without a word
+    many = "\n".join(f"n{i},1,{i}" for i in range(2, 20))
+    path.write_text(_with_a_slip("6", "101010" * 6) + many)
+    with pytest.warns(DataWarning, match=r"column 'v2' is an attribute .* for '6' is no vote"):
+        assert read(path, format="votes").features.block_names == ("v1",)
     path.write_text(_with_a_slip("l", "101010"))
     with pytest.raises(InvalidFile, match=r"row 7 .* 'l' is no vote"):
         read(path, format="votes")
@@ -262,3 +266,93 @@ def test_words_that_are_only_now_and_then_votes_are_attributes(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("name,region,v1\nAnn,N,Y\nBob,N,N\nCy,S,Y\n")
     assert list(read(path, format="votes").attributes) == ["name", "region"]
+
+
+def _coded(n_calls, n_rows=30, codes="129", odd=()):
+    """A table of votes by these codes; calls by number that have none but the first and last."""
+    rng = np.random.default_rng(0)
+    table = rng.choice(list(codes), (n_rows, n_calls))
+    table[:, list(odd)] = rng.choice([codes[0], codes[-1]], (n_rows, len(odd)))
+    rows = [f"M{i},{'DR'[i % 2]},{','.join(row)}" for i, row in enumerate(table)]
+    head = ",".join(f"v{j}" for j in range(n_calls))
+    return f"name,party,{head}\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(("n_calls", "odd"), [(200, range(10)), (12, (3, 7)), (5, ()), (9, (0, 8))])
+def test_codes_of_another_kind_in_most_columns_are_an_error(tmp_path, n_calls, odd):
+    """Where a few calls happen to have none of them, those would be all that is fitted."""
+    path = tmp_path / "votes.csv"
+    path.write_text(_coded(n_calls, odd=odd))
+    n_odd = n_calls - len(odd)
+    first = next(j for j in range(n_calls) if j not in odd)
+    message = (
+        rf"votes\.csv:1: a roll call is a column of Y and N, or of 1 and 0, .* {n_odd} columns are "
+        rf"none, for '2' stands in them, and {len(odd)} are: column 'v{first}' holds '.', '.', '.'"
+        r".* attributes= .* format='categories', codes='all', attributes= .* missing="
+    )
+    with pytest.raises(InvalidFile, match=message):
+        read(path, format="votes")
+    how = {"codes": "all", "attributes": "party", "missing": "9", "id": "name"}
+    assert read(path, format="categories", **how).features.n_blocks == n_calls
+
+
+def test_fewer_columns_of_other_codes_are_counted(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(_coded(12, odd=range(7)))
+    with pytest.warns(DataWarning, match=r"5 columns are left out .* '2' is .*; 'v7' is the first"):
+        assert read(path, format="votes").features.n_blocks == 7
+
+
+def test_a_table_of_counts_is_none_of_votes(tmp_path):
+    path = tmp_path / "counts.csv"
+    table = np.random.default_rng(0).poisson(np.linspace(0.01, 40, 60), (40, 60))
+    head = ",".join(f"taxon{j}" for j in range(60))
+    path.write_text(f"site,{head}\n" + "".join(f"s,{','.join(map(str, r))}\n" for r in table))
+    with pytest.raises(
+        InvalidFile, match=r"columns are none.* and \d are: column 'taxon\d+' holds"
+    ):
+        read(path, format="votes")
+    large = np.arange(45 * 40).reshape(40, 45) + 10  # no value comes twice
+    head = ",".join(f"gene{j}" for j in range(45))
+    lines = "".join(f"c,Y,{','.join(map(str, row))}\n" for row in large)
+    path.write_text(f"cell,v1,{head}\n{lines}")
+    with pytest.raises(InvalidFile, match=r"46 columns are none and 1 are: column 'gene44' holds"):
+        read(path, format="votes")
+
+
+def test_members_may_have_more_attributes_than_votes(tmp_path):
+    path = tmp_path / "votes.csv"
+    about = ",".join(f"about{j}" for j in range(30))
+    rows = [",".join(f"{j}-{i % 4}" for j in range(30)) for i in range(8)]
+    votes = "\n".join(f"M{i},{row},{'YN'[i % 2]}" for i, row in enumerate(rows))
+    path.write_text(f"name,{about},v1\n{votes}\n")
+    assert read(path, format="votes").features.block_names == ("v1",)
+
+
+@pytest.mark.parametrize("n_calls", [0, 3])
+def test_a_table_on_its_side_is_told_so(tmp_path, n_calls):
+    """Members are columns where one row has a word in all of them; votes else."""
+    path = tmp_path / "votes.csv"
+    calls = ["RC1," + "Y,N,-,Y,N,Y,N,Y", "RC2," + "N,N,Y,Y,Y,N,-,Y", "RC3," + "Y,Y,Y,N,N,N,Y,N"]
+    party = "party," + ",".join(
+        ["Y"] * n_calls + ["Lab", "Con", "LD", "Lab", "Con"][n_calls and 1 :]
+    )
+    members = [f"M{j}" for j in range(party.count(","))]
+    calls = [",".join(call.split(",")[: len(members) + 1]) for call in calls]
+    path.write_text("\n".join([",".join(["call", *members]), calls[0], party, *calls[1:]]) + "\n")
+    message = (
+        r"seems to lie on its side: row 2 below the header holds a word in \d columns .* 'M\d'"
+    )
+    with pytest.raises(InvalidFile, match=message):
+        read(path, format="votes")
+
+
+def test_a_delimiter_is_asked_of_the_roll_calls_too(tmp_path):
+    from dcomp.use.rollcall import read_votes_with_calls
+
+    path = tmp_path / "votes.csv"
+    path.write_text(PLAIN.replace(",", "|"))
+    (tmp_path / "rollcalls.csv").write_text("number,passed,vote_desc\n1,1,To adjourn\n2,0,\n3,0,\n")
+    counts, calls = read_votes_with_calls(path, delimiter="|")
+    assert counts.features.block_names == ("v1", "v2", "v3")
+    assert calls.title("v1") == "To adjourn"

@@ -113,3 +113,17 @@ def test_a_header_that_is_missing(tmp_path):
     path.write_text("d,cat,0,3,cat\ne,0,4,1,5\n")
     with pytest.raises(dcomp.InvalidFile, match=r"'cat' appears more than once$"):
         dcomp.read(path)
+
+
+@pytest.mark.parametrize("called", ["", "Unnamed: 0"])
+def test_an_index_of_pandas_in_front_of_names(tmp_path, called):
+    """The remedy that is named is one."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"{called},site,newt,toad,frog\n0,Fen,1,2,3\n1,Mere,2,0,4\n")
+    message = r"'Fen' in column 'site' \(label_columns=2 takes the words for names; format="
+    with pytest.raises(dcomp.InvalidFile, match=message):
+        dcomp.read(path)
+    assert dcomp.read(path, label_columns=2).doc_ids == ("0 Fen", "1 Mere")
+    path.write_text(f"{called},newt,toad,frog\n0,1,2,x\n1,2,0,4\n")
+    with pytest.raises(dcomp.InvalidFile, match=r"'x' in column 'frog' \(format="):
+        dcomp.read(path)

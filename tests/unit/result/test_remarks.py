@@ -89,6 +89,14 @@ def test_documents_with_the_same_shares_are_said():
     assert not any("documents" in line for line in apart.remarks)
 
 
+def test_what_tells_documents_of_fractional_counts_apart_takes_them():
+    """Samplers do not; a fixed α does."""
+    half = dcomp.as_counts(dcomp.datasets.baskets().counts.to_scipy() * 0.5, fractional=True)
+    said = dcomp.DCA(6, verbose=0).fit(half).fit_.remarks[-1]
+    assert said.endswith(": alpha=0.1, which is not learned then, tells them apart, if anything")
+    assert dcomp.DCA(6, alpha=0.1, verbose=0).fit(half).fit_.remarks == ()
+
+
 @pytest.mark.parametrize("empty", [0, 5])
 def test_shares_that_differ_a_little_are_enough(empty):
     """From a tenth of the standard deviation that there could be."""

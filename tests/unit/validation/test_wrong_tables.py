@@ -132,3 +132,41 @@ def test_shares_are_told_where_they_were_rounded(decimals):
     assert validation.of_table(dcomp.as_counts(shares, fractional=True))
     shares[1] *= 1.1
     assert not validation.of_table(dcomp.as_counts(shares, fractional=True))
+
+
+def _of_sums(sums, features=8):
+    """Counts with these sums."""
+    rng = np.random.default_rng(0)
+    return dcomp.as_counts(rng.multinomial(sums, rng.dirichlet(np.ones(features))))
+
+
+@pytest.mark.parametrize("mean", [100, 1000, 10_000, 100_000])
+@pytest.mark.parametrize("n_docs", [5, 20, 60])
+def test_counts_whose_sums_are_near_a_power_of_ten_are_not_suspected(mean, n_docs):
+    """However many tables there are: sums of counts vary by their root, or by more."""
+    rng = np.random.default_rng(n_docs)
+    for sums in rng.poisson(mean, (3000, n_docs)).astype(float):
+        assert suspicions._of_whole(sums) is None
+
+
+@pytest.mark.parametrize("depth", [100, 1000, 10_000, 1_000_000])
+def test_counts_of_one_depth_are_not_suspected(depth):
+    """Rarefied, counted up to a number with some left over, or without some rare features."""
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 1 + depth // 500, 50)
+    for sums in (np.full(50, depth), depth - few, depth + few):
+        if depth < 1_000_000:
+            assert suspicions.normalised(_of_sums(sums)) is None
+    assert suspicions.normalised(_of_sums(np.full(50, depth))) is None
+
+
+@pytest.mark.parametrize(("scale", "n"), [(100, 20), (1000, 60), (10_000, 400), (100_000, 400)])
+def test_shares_are_told_where_they_were_multiplied_and_rounded(scale, n):
+    shares = np.random.default_rng(n).dirichlet(np.full(n, 0.3), 60)
+    for table in (np.rint(scale * shares), (scale * shares).round(3)):
+        of_table = dcomp.as_counts(table, fractional=(table != np.rint(table)).any())
+        line = suspicions.normalised(of_table)
+        assert line is not None
+        assert f"to {scale:,}" in line or "shares or counts per million" in line
+        few = suspicions.normalised(of_table.rows(range(9)))
+        assert few is None or "counts per million" in few
