@@ -17,7 +17,7 @@ by more than one standard error. Both are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import DataWarning, InvalidParameter, warn
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
+from dcomp.evaluate.dispersion import STRONG
 from dcomp.evaluate.from_above import from_above
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
 from dcomp.evaluate.select_evidence import (
@@ -39,6 +40,7 @@ from dcomp.evaluate.select_evidence import (
     reach,
     sweeps_of,
 )
+from dcomp.evaluate.select_fit import gammas, least_dispersion
 from dcomp.evaluate.selection import Candidate, Selection, found_nothing
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
@@ -98,6 +100,8 @@ def select_components(
     `executor` in its place.
     on_progress: called with the number of steps done, and of all: chains of a K, chains of all K
     that help each other, and two for the evidence of each K.
+    gamma: of the fit that is to follow: 0.5 for `dcomp.DCA`, 0.05 for `LDA`, `GaP` and `dcomp fit`;
+    None is what `dcomp fit` has. The evidence depends on it, and the summary says which it was.
     The other parameters are those of `dcomp.DCA`; options: what else the model and the algorithm
     take, by name.
 
@@ -136,17 +140,15 @@ def select_components(
     workers = resolve_executor(n_jobs, executor)
     n_sweeps, why_not = sweeps_of(plan, numbers, with_evidence)
     steps = _Steps(_n_chains(plan, numbers) + STEPS * len(numbers) * bool(n_sweeps), on_progress)
-    found = {
-        K: _OfOneK.build(scores, counts, measure, n_top)
-        for K, scores in _all_chains(plan, numbers, workers, steps).items()
-    }
+    chains = _all_chains(plan, numbers, workers, steps)
+    found = {K: _OfOneK.build(scores, counts, measure, n_top) for K, scores in chains.items()}
     known = evidences(plan, numbers, n_sweeps, workers, steps) if n_sweeps else {}
     notes = tuple(filter(None, [why_not]))
     left = () if prune is None else _from_above(plan, prune, workers)
     told = Recipe.from_options(model=model, algorithm=algorithm).told_by_the_table(counts)
     if told is not None:
         notes = (*notes, f"{told.capitalize()}.")
-    return _conclude(found, known, plan, measure, notes, left)
+    return _judged(_conclude(found, known, plan, measure, notes, left), plan, chains)
 
 
 def _checked(ks: Sequence[int]) -> list[int]:
@@ -325,6 +327,18 @@ def _conclude(
     hidden = "entries" if plan.hides_cells else "words"
     said = (notes, by, clear, pruned, hidden, plan.algorithm_name)
     return Selection(tuple(candidates), near[0], near, measure, *said)
+
+
+def _judged(
+    selection: Selection, plan: Plan, chains: Mapping[int, Sequence[ChainScore]]
+) -> Selection:
+    """With what the chains of the recommended number say of the model: nothing is clear where
+    counts vary much more than it has it."""
+    K = selection.recommended
+    value, (gamma, suits) = least_dispersion(plan, chains[K]), gammas(plan, K, chains[K])
+    clear = selection.is_clear and not value >= STRONG
+    of_model: Any = {"dispersion": value, "gamma": gamma, "gamma_suited": suits}
+    return replace(selection, is_clear=clear, **of_model)
 
 
 def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str]:
