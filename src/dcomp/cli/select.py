@@ -158,8 +158,10 @@ def _evidence(word: str) -> bool | str:
 
 @contextmanager
 def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar over chains and evidence on a terminal."""
+    """A bar over chains and evidence on a terminal, with about how long it still takes: by all
+    steps so far, of which those of the evidence take longer than chains."""
     import sys
+    import time
 
     if silent or not sys.stderr.isatty():
         yield None
@@ -167,10 +169,35 @@ def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("steps"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("steps"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("chains", total=total)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task, began = bar.add_task("chains", total=total, left=""), time.monotonic()
+
+        def shown(done: int, total: int) -> None:
+            left = time_left(done, total, time.monotonic() - began)
+            bar.update(task, completed=done, total=total, left=left)
+
+        yield shown
+
+
+def time_left(done: int, total: int, seconds: float) -> str:
+    """About how long the rest takes, by what is done; at least that, where it is harder.
+
+    >>> time_left(1, 12, 2.0), time_left(6, 12, 130.0), time_left(12, 12, 200.0)
+    ('about 20 s left', 'about 2 min left', '')
+    """
+    left = seconds * (total - done) / max(done, 1)
+    if total == done:
+        return ""
+    if left < 90:
+        return f"about {max(round(left, -1 if left >= 10 else 0), 1):.0f} s left"
+    return f"about {left / 60:.0f} min left"
 
 
 def _check_picture(path: Path) -> None:

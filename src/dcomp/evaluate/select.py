@@ -99,7 +99,8 @@ def select_components(
     n_jobs: chains at a time; None for all cores. The answer does not depend on it, nor on an
     `executor` in its place.
     on_progress: called with the number of steps done, and of all: chains of a K, chains of all K
-    that help each other, and two for the evidence of each K.
+    that help each other, and two for the evidence of each K. There are more where evidences of
+    rivals have to be measured again, as many as these take longer.
     gamma: of the fit that is to follow: 0.5 for `dcomp.DCA`, 0.05 for `LDA`, `GaP` and `dcomp fit`;
     None is what `dcomp fit` has. The evidence depends on it, and the summary says which it was.
     The other parameters are those of `dcomp.DCA`; options: what else the model and the algorithm
@@ -142,7 +143,8 @@ def select_components(
     steps = _Steps(_n_chains(plan, numbers) + STEPS * len(numbers) * bool(n_sweeps), on_progress)
     chains = _all_chains(plan, numbers, workers, steps)
     found = {K: _OfOneK.build(scores, counts, measure, n_top) for K, scores in chains.items()}
-    known = evidences(plan, numbers, n_sweeps, workers, steps) if n_sweeps else {}
+    how = (workers, steps, steps.more)
+    known = evidences(plan, numbers, n_sweeps, *how) if n_sweeps else {}
     notes = tuple(filter(None, [why_not]))
     left = () if prune is None else _from_above(plan, prune, workers)
     told = Recipe.from_options(model=model, algorithm=algorithm).told_by_the_table(counts)
@@ -169,6 +171,10 @@ class _Steps:
         self.done += 1
         if self.tell is not None:
             self.tell(self.done, self.total)
+
+    def more(self, n: int) -> None:
+        """So many that nobody knew of."""
+        self.total += n
 
 
 def _climbs(plan: Plan, numbers: Sequence[int]) -> bool:

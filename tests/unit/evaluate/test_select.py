@@ -545,9 +545,10 @@ class _Fences:
     ],
 )
 def test_rivals_are_measured_again_until_they_part(values, budget, asked):
-    measured = _Fences(values, budget)
-    found = select_evidence.parted(measured.first(), measured)
+    measured, steps = _Fences(values, budget), select._Steps(0, None)
+    found = select_evidence.parted(measured.first(), measured, steps, steps.more)
     assert [K for K, *_ in measured.asked] == asked
+    assert steps.done == steps.total == 2 * len(asked)  # 160 sweeps of 8 runs for 200 of 4
     assert all(call[1:] == (160, select_evidence.AGAIN_RUNS) for call in measured.asked)
     for K, one in found.items():
         assert one.upper - one.lower == (2 if K in asked else 16)
