@@ -357,7 +357,8 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     all but one stay empty in every fit says that none was found, not that there is none: one is
     clear only where more of them had words and lost. Where chains of a K have not settled, its
     evidence speaks neither for nor against it: with twice its interval it is a doubt of others, and
-    if it may be the highest so, evidence decides nothing. An end of what was tried is never clear.
+    if it may be the highest so, evidence decides nothing. An end of what was tried is never clear,
+    but for 1, below which there is nothing.
     """
     by_words = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
     sound = [c for c in candidates if c.evidence_is_sound]
