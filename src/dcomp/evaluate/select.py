@@ -175,6 +175,8 @@ class _Steps:
     def more(self, n: int) -> None:
         """So many that nobody knew of."""
         self.total += n
+        if n and self.tell is not None:
+            self.tell(self.done, self.total)
 
 
 def _climbs(plan: Plan, numbers: Sequence[int]) -> bool:

@@ -545,10 +545,12 @@ class _Fences:
     ],
 )
 def test_rivals_are_measured_again_until_they_part(values, budget, asked):
-    measured, steps = _Fences(values, budget), select._Steps(0, None)
+    measured, told = _Fences(values, budget), []
+    steps = select._Steps(0, lambda *done: told.append(done))
     found = select_evidence.parted(measured.first(), measured, steps, steps.more)
     assert [K for K, *_ in measured.asked] == asked
     assert steps.done == steps.total == 2 * len(asked)  # 160 sweeps of 8 runs for 200 of 4
+    assert all(done < total for done, total in told[:1])  # it is said before it is done
     assert all(call[1:] == (160, select_evidence.AGAIN_RUNS) for call in measured.asked)
     for K, one in found.items():
         assert one.upper - one.lower == (2 if K in asked else 16)
