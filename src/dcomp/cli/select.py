@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +21,8 @@ from dcomp.recipe import READING, table
 
 if TYPE_CHECKING:
     from dcomp.evaluate import Selection
+
+LATELY = 6  # steps whose pace is that of now
 
 Ks = Annotated[
     str,
@@ -158,8 +160,9 @@ def _evidence(word: str) -> bool | str:
 
 @contextmanager
 def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar over chains and evidence on a terminal."""
+    """A bar over chains and evidence on a terminal, with about how long it still takes."""
     import sys
+    import time
 
     if silent or not sys.stderr.isatty():
         yield None
@@ -167,10 +170,41 @@ def _bar(silent: bool, total: int) -> Iterator[Callable[[int, int], None] | None
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("steps"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("steps"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("chains", total=total)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task, times = bar.add_task("chains", total=total, left=""), [time.monotonic()]
+
+        def shown(done: int, total: int) -> None:
+            times.extend([time.monotonic()] * (done + 1 - len(times)))
+            left = time_left(times, total)
+            bar.update(task, completed=done, total=total, left=left)
+
+        yield shown
+
+
+def time_left(times: Sequence[float], total: int) -> str:
+    """About how long the rest takes, by when each step was done, the beginning first: at the pace
+    of all or of the last ones, the slower, for later steps are of more components, or evidence.
+
+    >>> time_left([0, 2], 12), time_left([0, 1, 2, 3, 4, 10, 20, 30], 12), time_left([0, 9], 1)
+    ('about 20 s left', 'about 20 s left', '')
+    >>> time_left([0, 40, 80], 12)
+    'about 7 min left'
+    """
+    left, lately = total - len(times) + 1, times[-1 - LATELY :]
+    if left <= 0 or len(times) < 2:
+        return ""
+    paces = ((of[-1] - of[0]) / (len(of) - 1) for of in (times, lately))
+    seconds = left * max(paces)
+    if seconds < 90:
+        return f"about {max(round(seconds, -1 if seconds >= 10 else 0), 1):.0f} s left"
+    return f"about {seconds / 60:.0f} min left"
 
 
 def _check_picture(path: Path) -> None:
@@ -199,6 +233,9 @@ def _show(selection: Selection, as_json: bool) -> None:
                 "indistinct": list(selection.indistinct),
                 "decided_by": selection.decided_by,
                 "is_clear": selection.is_clear,
+                "dispersion": selection.dispersion,
+                "gamma": selection.gamma,
+                "gamma_suited": selection.gamma_suited,
                 "pruned": list(selection.pruned),
                 "summary": selection.summary,
                 "candidates": rows,

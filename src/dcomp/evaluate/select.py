@@ -17,7 +17,7 @@ by more than one standard error. Both are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from dcomp.data import Counts, as_counts
 from dcomp.errors import DataWarning, InvalidParameter, warn
 from dcomp.evaluate.align import Alignment, similarity
 from dcomp.evaluate.coherence import check_measure, coherence
+from dcomp.evaluate.dispersion import STRONG
 from dcomp.evaluate.from_above import from_above
 from dcomp.evaluate.select_chains import ChainScore, KnownEvidence, Plan, run_chain, run_ladder
 from dcomp.evaluate.select_evidence import (
@@ -39,6 +40,7 @@ from dcomp.evaluate.select_evidence import (
     reach,
     sweeps_of,
 )
+from dcomp.evaluate.select_fit import gammas, least_dispersion
 from dcomp.evaluate.selection import Candidate, Selection, found_nothing
 from dcomp.executors import Executor, resolve_executor
 from dcomp.inference.run import uninterrupted
@@ -97,7 +99,10 @@ def select_components(
     n_jobs: chains at a time; None for all cores. The answer does not depend on it, nor on an
     `executor` in its place.
     on_progress: called with the number of steps done, and of all: chains of a K, chains of all K
-    that help each other, and two for the evidence of each K.
+    that help each other, and two for the evidence of each K. There are more where evidences of
+    rivals have to be measured again, as many as these take longer.
+    gamma: of the fit that is to follow: 0.5 for `dcomp.DCA`, 0.05 for `LDA`, `GaP` and `dcomp fit`;
+    None is what `dcomp fit` has. The evidence depends on it, and the summary says which it was.
     The other parameters are those of `dcomp.DCA`; options: what else the model and the algorithm
     take, by name.
 
@@ -136,17 +141,16 @@ def select_components(
     workers = resolve_executor(n_jobs, executor)
     n_sweeps, why_not = sweeps_of(plan, numbers, with_evidence)
     steps = _Steps(_n_chains(plan, numbers) + STEPS * len(numbers) * bool(n_sweeps), on_progress)
-    found = {
-        K: _OfOneK.build(scores, counts, measure, n_top)
-        for K, scores in _all_chains(plan, numbers, workers, steps).items()
-    }
-    known = evidences(plan, numbers, n_sweeps, workers, steps) if n_sweeps else {}
+    chains = _all_chains(plan, numbers, workers, steps)
+    found = {K: _OfOneK.build(scores, counts, measure, n_top) for K, scores in chains.items()}
+    how = (workers, steps, steps.more)
+    known = evidences(plan, numbers, n_sweeps, *how) if n_sweeps else {}
     notes = tuple(filter(None, [why_not]))
     left = () if prune is None else _from_above(plan, prune, workers)
     told = Recipe.from_options(model=model, algorithm=algorithm).told_by_the_table(counts)
     if told is not None:
         notes = (*notes, f"{told.capitalize()}.")
-    return _conclude(found, known, plan, measure, notes, left)
+    return _judged(_conclude(found, known, plan, measure, notes, left), plan, chains)
 
 
 def _checked(ks: Sequence[int]) -> list[int]:
@@ -166,6 +170,12 @@ class _Steps:
         """After a step."""
         self.done += 1
         if self.tell is not None:
+            self.tell(self.done, self.total)
+
+    def more(self, n: int) -> None:
+        """So many that nobody knew of."""
+        self.total += n
+        if n and self.tell is not None:
             self.tell(self.done, self.total)
 
 
@@ -327,6 +337,18 @@ def _conclude(
     return Selection(tuple(candidates), near[0], near, measure, *said)
 
 
+def _judged(
+    selection: Selection, plan: Plan, chains: Mapping[int, Sequence[ChainScore]]
+) -> Selection:
+    """With what the chains of the recommended number say of the model: nothing is clear where
+    counts vary much more than it has it."""
+    K = selection.recommended
+    value, (gamma, suits) = least_dispersion(plan, chains[K]), gammas(plan, K, chains[K])
+    clear = selection.is_clear and not value >= STRONG
+    of_model: Any = {"dispersion": value, "gamma": gamma, "gamma_suited": suits}
+    return replace(selection, is_clear=clear, **of_model)
+
+
 def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str]:
     """The K that cannot be told from the best, whether that is clear, and what decided it.
 
@@ -337,7 +359,8 @@ def decided(candidates: Sequence[Candidate]) -> tuple[tuple[int, ...], bool, str
     all but one stay empty in every fit says that none was found, not that there is none: one is
     clear only where more of them had words and lost. Where chains of a K have not settled, its
     evidence speaks neither for nor against it: with twice its interval it is a doubt of others, and
-    if it may be the highest so, evidence decides nothing. An end of what was tried is never clear.
+    if it may be the highest so, evidence decides nothing. An end of what was tried is never clear,
+    but for 1, below which there is nothing.
     """
     by_words = tuple(c.n_components for c in candidates if c.behind <= c.behind_error)
     sound = [c for c in candidates if c.evidence_is_sound]

@@ -65,9 +65,10 @@ def evidences(
     n_sweeps: int,
     executor: Executor,
     on_step: Callable[[], None],
+    on_more: Callable[[int], None] = lambda n: None,
 ) -> dict[int, KnownEvidence]:
     """The evidence of each K, by so many sweeps at first. on_step is called `STEPS` times for each
-    K on the way; what is measured again for rivals takes longer without a word."""
+    K on the way, and for what is measured again for rivals as often as on_more was told before."""
     measured = Measured(plan, tuple(numbers), n_sweeps, executor, on_step)
     found = {}
     for K in numbers:
@@ -75,19 +76,33 @@ def evidences(
         on_step()
     for _ in set(numbers) - measured.begun:
         on_step()  # it was kept, and had not to be begun
-    return parted(found, measured)
+    return parted(found, measured, on_step, on_more)
 
 
-def parted(found: dict[int, KnownEvidence], measured: Measured) -> dict[int, KnownEvidence]:
+def parted(
+    found: dict[int, KnownEvidence],
+    measured: Measured,
+    on_step: Callable[[], None] = lambda: None,
+    on_more: Callable[[int], None] = lambda n: None,
+) -> dict[int, KnownEvidence]:
     """With second measures, by the sweeps that their budget has left, of those K that more sweeps
     may help to decide (`rivals`); each once."""
     found, again = dict(found), set[int]()
     while todo := [K for K in rivals(found) if K not in again]:
-        for K in todo:
-            again.add(K)
-            if n_sweeps := measured.sweeps_left(K, found[K].upper - found[K].lower):
-                found[K] = measured.kept(K, n_sweeps, AGAIN_RUNS)
+        again |= set(todo)
+        paid = {K: measured.sweeps_left(K, found[K].upper - found[K].lower) for K in todo}
+        steps = {K: _steps_again(n_sweeps) for K, n_sweeps in paid.items() if n_sweeps}
+        on_more(sum(steps.values()))
+        for K, n_steps in steps.items():
+            found[K] = measured.kept(K, paid[K], AGAIN_RUNS)
+            for _ in range(n_steps):
+                on_step()
     return found
+
+
+def _steps_again(n_sweeps: int) -> int:
+    """For how many first measures a second one stands in time."""
+    return max(round(n_sweeps * AGAIN_RUNS / (FIRST_SWEEPS * FIRST_RUNS)), 1)
 
 
 def rivals(found: dict[int, KnownEvidence]) -> list[int]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dcomp.evaluate.dispersion import STRONG
+from dcomp.evaluate.intervals import FAR
 from dcomp.evaluate.selection import Candidate, Selection, difference, found_nothing
 
 FLAT = 0.9  # of the gain, from which on fewer components are worth a word
@@ -30,6 +32,7 @@ def sentences(selection: Selection) -> Iterator[str]:
     yield from _flat(selection)
     yield from _from_above(selection)
     yield from _doubts(selection)
+    yield from _of_model(selection)
 
 
 def _by_evidence(selection: Selection) -> Iterator[str]:
@@ -246,6 +249,26 @@ def _doubts(selection: Selection) -> Iterator[str]:
             f"Chains of {selection.recommended} components agree little (stability "
             f"{stability:.2f}): read its components with care."
         )
+
+
+def _of_model(selection: Selection) -> Iterator[str]:
+    """What no number of components mends."""
+    if selection.dispersion >= STRONG:
+        yield (
+            f"Counts vary {selection.dispersion:.1f} times as much as the model has it, around "
+            "these components: what rests on single words (evidence, held-out scores, a number of "
+            "components) is too sure, and the more are tried, the more may be asked for."
+        )
+    told, found = selection.gamma, selection.gamma_suited
+    if np.isnan(told):
+        return
+    if np.isnan(found) or max(found / told, told / found) <= FAR:
+        yield f"Loadings have γ = {told:g}."
+        return
+    yield (
+        f"Loadings have γ = {told:g}, and look like {found:.2g}: with that, another number may be "
+        "recommended."
+    )
 
 
 def _of(selection: Selection, K: int) -> Candidate:

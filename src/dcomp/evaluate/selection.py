@@ -64,6 +64,9 @@ class Selection:
     pruned: tuple[int, ...] = ()  # components left at each step from above, where that was asked
     hidden: str = "words"  # what was held out; "entries" of features in many blocks
     algorithm: str = ""  # by which the chains were fitted
+    dispersion: float = float("nan")  # times the model's variance that counts have; NaN if unknown
+    gamma: float = float("nan")  # that loadings were told; NaN where it is no single number
+    gamma_suited: float = float("nan")  # that those of the recommended K look like
 
     @property
     def best(self) -> Candidate:

@@ -273,8 +273,9 @@ def _choice(order: Order, own: int) -> dict[str, Any] | None:
         {"n_components": k, "error": e, "error_of_error": s}
         for k, e, s in zip(judged.ks, judged.errors, judged.standard_errors, strict=True)
     ]
-    summary = str(judged).splitlines()
-    return {"rows": rows, "recommended": judged.recommended, "own": own, "summary": summary[0]}
+    title = str(judged).splitlines()[0]
+    summary = f"{title}: {' '.join(judged.words)}" if judged.words else title
+    return {"rows": rows, "recommended": judged.recommended, "own": own, "summary": summary}
 
 
 def _panels(data: dict[str, Any]) -> list[tuple[str, str]]:

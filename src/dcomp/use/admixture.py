@@ -268,6 +268,10 @@ class Admixture:
             "log_likelihood": self.log_likelihood,
             "reason": self.fit.reason,
             "cross_validation": None if cv is None else dict(zip(cv.ks, cv.errors, strict=True)),
+            "cross_validation_above": None
+            if cv is None
+            else dict(zip(cv.ks, cv.above, strict=True)),
+            "cross_validation_indistinct": None if cv is None else list(cv.indistinct),
             "populations": None
             if known is None
             else dict(zip(known.names, known.mean.tolist(), strict=True)),

@@ -259,3 +259,14 @@ def test_an_estimator_stands_for_its_fit(planted_fit, name):
     assert ESTIMATORS[name](model, counts) is not None
     with pytest.raises(dcomp.InvalidParameter, match="this LDA is not fitted yet"):
         ESTIMATORS[name](dcomp.LDA(2), counts)
+
+
+@pytest.mark.parametrize(("K", "length"), [(12, 100), (25, 100), (20, 50)])
+def test_components_that_a_document_has_no_word_of_take_no_freedom(K, length):
+    """K for each document made 1.9 of 12 planted components, and nothing at all of 25."""
+    rng = np.random.default_rng(0)
+    Theta = rng.dirichlet(np.full(500, 0.05), K)
+    X = np.array([rng.multinomial(length, m @ Theta) for m in rng.dirichlet([0.1] * K, 200)])
+    fit = dcomp.LDA(K, random_state=0).fit(X).fit_
+    value = dispersion(dcomp.Counts.from_matrix(X), np.asarray(fit.scores), np.asarray(fit.Theta))
+    assert value == pytest.approx(1, abs=0.2)

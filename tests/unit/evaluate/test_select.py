@@ -545,9 +545,12 @@ class _Fences:
     ],
 )
 def test_rivals_are_measured_again_until_they_part(values, budget, asked):
-    measured = _Fences(values, budget)
-    found = select_evidence.parted(measured.first(), measured)
+    measured, told = _Fences(values, budget), []
+    steps = select._Steps(0, lambda *done: told.append(done))
+    found = select_evidence.parted(measured.first(), measured, steps, steps.more)
     assert [K for K, *_ in measured.asked] == asked
+    assert steps.done == steps.total == 2 * len(asked)  # 160 sweeps of 8 runs for 200 of 4
+    assert all(done < total for done, total in told[:1])  # it is said before it is done
     assert all(call[1:] == (160, select_evidence.AGAIN_RUNS) for call in measured.asked)
     for K, one in found.items():
         assert one.upper - one.lower == (2 if K in asked else 16)
@@ -827,3 +830,73 @@ def test_what_it_asks_for(tmp_path):
     file.write_text("")
     with pytest.raises(NotADirectoryError, match="a folder is needed"):
         select_components(X, [1], keep=file)
+
+
+@pytest.mark.parametrize(("times", "is_said"), [(1, False), (4, True)])
+def test_counts_that_vary_more_than_the_model_has_it_are_said_to(times, is_said, tmp_path):
+    """Each word said four times: nothing is clear, and what is kept says the same."""
+    X = times * planted_counts(3, 1, n_docs=60, n_features=30).to_scipy().toarray()
+    options = {**QUICK, "n_chains": 3, "n_starts": 1, "keep": tmp_path}
+    found = select_components(X, [1, 3, 5], **options)
+    assert ("as much as the model has it" in found.summary) is is_said
+    assert found.dispersion == pytest.approx(times, rel=0.4)
+    assert not (is_said and found.is_clear)
+    again = select_components(X, [1, 3, 5], **options)
+    assert again.dispersion == found.dispersion
+    assert again.summary == found.summary
+
+
+def test_nothing_is_clear_where_counts_vary_much_more():
+    plan = select_chains.Plan.build(
+        Counts.from_matrix(np.ones((12, 5), int)),
+        None,
+        model="DM",
+        algorithm="auto",
+        priors={"gamma": 0.05},
+        n_chains=2,
+        n_starts=1,
+        max_iter=None,
+        tol=0.05,
+        seed=0,
+        keep=None,
+    )
+    table = (candidate(2, 0.0, 0.0), candidate(3, 0.1, 0.02))
+    own = ChainScore(np.arange(6), np.zeros(6), np.ones(6), np.full((5, 2), 0.2, np.float32), 1.0)
+    for value, is_clear in [(1.9, True), (2.1, False), (float("nan"), True)]:
+        clear = Selection(table, 2, (2,), "npmi", (), "held-out", True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(select, "least_dispersion", lambda *_, value=value: value)
+            judged = select._judged(clear, plan, {2: [own] * 2})
+        assert judged.is_clear is is_clear
+        assert ("clearly: 3" in judged.summary) is is_clear
+    assert judged.gamma == 0.05
+    assert np.isnan(judged.gamma_suited)  # no words are known
+
+
+def test_shares_have_no_dispersion():
+    X = np.random.default_rng(0).dirichlet(np.ones(8), 20)
+    counts = Counts.from_matrix(30 * X, fractional=True)
+    found = select_components(counts, [1, 2], n_chains=2, n_starts=1, max_iter=5, n_jobs=1)
+    assert np.isnan(found.dispersion)
+    assert "as much as the model has it" not in found.summary
+
+
+@pytest.mark.parametrize(
+    ("gamma", "words"),
+    [(0.05, "γ = 0.05, and look like"), (1.0, "Loadings have γ = 1."), ("empirical", None)],
+)
+def test_the_prior_of_loadings_is_said_and_whether_it_suits(gamma, words):
+    rng = np.random.default_rng(0)
+    X = rng.multinomial(60, rng.dirichlet(np.ones(40)), 80)
+    found = select_components(X, [1], **{**QUICK, "gamma": gamma}, n_chains=2, n_starts=1)
+    assert ("γ" in found.summary) is (words is not None)
+    assert (words or "") in found.summary
+    if words is not None:
+        assert 0.4 < found.gamma_suited < 2.5
+
+
+def test_without_a_prior_there_is_no_word_of_it():
+    X = planted_counts(2, 0, n_docs=20, n_features=10)
+    found = select_components(X, [2], model="plsa", gamma=None, n_chains=2, n_starts=1, max_iter=9)
+    assert np.isnan(found.gamma)
+    assert "γ" not in found.summary

@@ -226,11 +226,34 @@ def test_a_sampler_has_flat_priors_and_pools_its_chains(table):
 
 def test_an_edge_of_what_was_tried_is_said():
     low = CrossValidation((2, 3, 4), (0.4, 0.5, 0.6), (0.01,) * 3, 5)
-    assert str(low).endswith("the smallest K tried has the lowest error: fewer may be better still")
+    assert "the smallest K tried has the lowest error: fewer were not tried" in str(low)
     middle = CrossValidation((2, 3, 4), (0.5, 0.4, 0.6), (0.01,) * 3, 5)
-    assert str(middle).endswith("0.6000 ± 0.0100")
+    assert "tried" not in str(middle)
     one = CrossValidation((1, 2), (0.4, 0.5), (0.01,) * 2, 5)
     assert "tried" not in str(one)  # there is no K below 1
+
+
+def test_numbers_that_cross_validation_cannot_tell_apart_are_named():
+    """Errors far within each other's ± may be told apart fold by fold, and need not be."""
+    sure = ((0.58, 0.59, 0.60), (0.583, 0.592, 0.603))
+    found = CrossValidation((1, 2), (0.59, 0.5927), (0.006, 0.006), 3, sure)
+    gap, error = found.above[1]
+    assert gap == pytest.approx(0.0027)
+    assert error == pytest.approx(np.std([0.003, 0.002, 0.003], ddof=1) / np.sqrt(3))
+    assert found.indistinct == (1,)
+    assert "0.0027 ± 0.0003 above, fold by fold" in str(found)
+    assert "cannot tell" not in str(found)
+    assert "no proof that there are no more" in str(found)
+    unsure = (*sure, (0.57, 0.62, 0.60))
+    found = CrossValidation((1, 2, 3), (0.59, 0.5927, 0.5967), (0.006,) * 3, 3, unsure)
+    assert found.indistinct == (1, 3)
+    assert "this cannot tell K = 1 from 3: 3 is within one" in str(found)
+    assert found.recommended == 1  # the lowest, as ADMIXTURE's users expect
+    blind = CrossValidation((1, 2, 3), (0.59, 0.5927, 0.5967), (0.006,) * 3, 3)
+    assert blind.indistinct == (1, 2, 3)
+    assert "from 2 and 3: 2 and 3 are within" in " ".join(blind.words)
+    assert all(len(line) <= 80 for line in str(blind).splitlines())
+    assert CrossValidation((2,), (0.5,), (0.1,), 3).words == []
 
 
 def test_known_ancestries_have_their_names(table):
