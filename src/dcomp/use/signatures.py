@@ -32,7 +32,7 @@ from dcomp.use.catalogue import Aligned, Catalogue, feature_names
 from dcomp.use.consensus import Consensus, Fitted, Stability, down_weighted, stability_of
 from dcomp.use.cosine import cosines
 from dcomp.use.hidden_genotypes import whole_numbers
-from dcomp.use.refit import Refit, refit
+from dcomp.use.refit import Refit, refitted
 
 ALIKE, THE_SAME = 0.9, 0.95  # cosines from which the field takes a signature for a published one
 SHOWN = 10  # tumours, and published signatures, on the screen
@@ -259,7 +259,7 @@ def signatures(
         if with_intervals is None:
             with_intervals = counts.n_tokens * len(known.names) <= LIGHT
         how: Any = {"with_intervals": with_intervals, "level": level, "n_jobs": n_jobs}
-        found = refit(counts, known, seed=fitted.seed, **how)
+        found = refitted(counts, known, seed=fitted.seed, **how)  # what it doubts is shown
     return Signatures(fitted, counts, known, found, judged)
 
 
