@@ -11,6 +11,7 @@ import dcomp
 from dcomp.cli.main import main
 from dcomp.data.mutations import type_name
 from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.inference.stopping import Remaining
 from dcomp.io.mutation_types import lines_are_types, read_types
 from dcomp.printable import columns
 from dcomp.use.catalogue import Catalogue
@@ -68,6 +69,15 @@ def test_intervals_cover_where_the_model_holds():
     quick = dcomp.use.refit(counts, known, with_intervals=False)
     assert quick.low is None
     assert np.abs(quick.exposures - found.exposures).mean() < 2
+
+
+def test_how_far_below_the_climb_tumours_are_shown_is_said(found, monkeypatch):
+    text = "as new tumours, which is how they are shown"
+    assert text not in str(found)
+    monkeypatch.setattr(type(found.fit), "remaining", Remaining(0.01, 1e-6, apart=0.22))
+    lines = found.lines()
+    assert f"{text}, 0.22 nats per tumour below where" in lines
+    assert found.as_record()["remaining"]["apart"] == 0.22
 
 
 TYPES = [
