@@ -1,15 +1,15 @@
 """Which tumours a catalogue does not explain: Pearson's X² of each one's counts from what its
 exposures say.
 
-Types of which less than one mutation is expected are added up with others, the rarest first. The
+Types of which fewer than two mutations are expected are added up with others, the rarest first. The
 mean and the variance of X² are those of a multinomial, C − 1 for C cells and
 
     2 (C − 1) + (Σ_c 1/p_c − C² − 2C + 2) / N,
 
 and its tail that of the gamma distribution which has both. Signatures that a tumour uses are not
 taken off the degrees of freedom: of 50 mutations nobody knows which those are, and with all of 5 %
-or more off a tenth of small tumours were named for nothing. A share of exposures is free of its
-prior's words, which else are misfit of their own where they are as many as the mutations.
+or more off a tenth and more of tumours of 20 lay beyond the chance of a hundredth. Shares are
+freed of the words of their prior, which are misfit of their own where mutations are as few.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from scipy.special import gammaincc
 from dcomp.data import Counts
 from dcomp.models.arrays import FloatArray, read_only
 
-LEAST_EXPECTED = 1.0  # mutations of a cell
+LEAST_EXPECTED = 2.0  # mutations of a cell: X² of rarer ones has long tails
 FEWEST_CELLS = 4  # of fewer nothing is concluded
-BY_CHANCE = 0.01  # part of the tumours named that chance explains (Benjamini and Hochberg)
+BY_CHANCE = 0.001  # part of the tumours named that chance explains (Benjamini and Hochberg)
 _AT_ONCE = 1 << 22  # cells in memory
 
 
@@ -90,7 +90,7 @@ def _pearson(w: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _cells(expected: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The cell of each type (I, J), and how many cells there are (I): types are added up from the
-    rarest on until one mutation is expected."""
+    rarest on until two mutations are expected."""
     order = np.argsort(expected, axis=1, kind="stable")
     cells = np.zeros(expected.shape, np.intp)
     running, n_full = np.zeros(len(expected)), np.zeros(len(expected), np.intp)
@@ -107,9 +107,9 @@ def _cells(expected: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.i
 
 def _beyond_chance(chance: FloatArray) -> npt.NDArray[np.bool_]:
     """Benjamini and Hochberg: as many of the least probable as keep those named by chance below a
-    hundredth of all that are named.
+    thousandth of all that are named.
 
-    >>> _beyond_chance(np.array([0.5, 1e-9, np.nan, 0.006])).tolist()
+    >>> _beyond_chance(np.array([0.5, 1e-9, np.nan, 0.0006])).tolist()
     [False, True, False, True]
     """
     told = np.sort(chance[np.isfinite(chance)])
