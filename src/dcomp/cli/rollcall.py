@@ -35,7 +35,7 @@ _READING = reading("format", "limit", "attributes", "id", "contested", "delimite
     (*_FITTING, *_READING),
     alpha="0.1",
     gamma="0.5",
-    max_iter="600",
+    max_iter="600; to 4000 while chains do not agree, if that takes a minute",
     n_chains="4",
     n_draws="100",
 )

@@ -164,7 +164,7 @@ def summary_lines(fit: Fit, counts: Counts) -> list[str]:
         f"{fit.model.key}, {n_components(fit)}, {fit.algorithm.name}: "
         f"{fit.n_sweeps} sweeps in {seconds:.1f} s, {_ENDS.get(fit.reason, fit.reason)}",
         _objective(fit, tokens),
-        *_shown_lower(fit),
+        *(() if fit.remaining is None else fit.remaining.shown_lower),
     ]
     if fit.algorithm.samples:
         lines += _sampling(fit)
@@ -227,19 +227,6 @@ def _objective(fit: Fit, tokens: int) -> str:
     if fit.algorithm.samples:  # the words given the last draw are no part of the log joint
         return f"{value}; the training words given the rest {part}"
     return f"{value}, of which the documents {part}"
-
-
-def _shown_lower(fit: Fit) -> list[str]:
-    """Where the documents as they are shown lie well below where the climb had them."""
-    from dcomp.inference.stopping import Rule
-
-    left = fit.remaining
-    if left is None or left.apart < Rule().tol:
-        return []
-    return [
-        f"as new documents, which is how they are shown, {left.apart:.2g} nats per document below "
-        "where the climb had led them"
-    ]
 
 
 def _sampling(fit: Fit) -> list[str]:

@@ -346,7 +346,7 @@ def _ascent(fit: Fit, residual: float | None = None, kkt: float | None = None) -
     if fit.remaining is not None and fit.remaining.apart > 0:
         steps = steps[:-1]  # the last row is of documents as new ones, and no sweep
     falls = int((steps < -ROUNDING).sum())
-    remarks = list(_remarks(fit))
+    remarks = [*(() if fit.remaining is None else fit.remaining.shown_lower), *_remarks(fit)]
     if falls:
         times = f"{falls} sweep{'s' if falls > 1 else ''}"
         remarks.append(f"the {what} fell in {times}, by up to {-steps.min():.1g} of it")
@@ -388,7 +388,8 @@ def _judged_ascent(fit: Fit) -> tuple[str, str]:
         gain = None if left is None else left.gain
         shares = 0.0 if left is None else left.shares
         about = "" if gain is None else f"about {gain:.2g} nats per document are left to gain, and "
-        return CONVERGED, f"{about}in one more sweep no share moves by more than {shares:.2g}"
+        moved = f"in one more sweep no share moves by more than {shares:.2g}"
+        return CONVERGED, f"{about}{moved} (over many more, single documents may)"
     sweeps, gained = recent_gain(fit.history.rows)
     of = f"the last {sweeps} sweeps gained {gained:.2g} nats per document"
     if abs(gained) < Rule().tol:

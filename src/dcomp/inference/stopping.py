@@ -34,6 +34,16 @@ class Remaining:
     shares: float
     apart: float = 0.0
 
+    @property
+    def shown_lower(self) -> tuple[str, ...]:
+        """A line where documents as they are shown lie well below where the climb had them."""
+        if self.apart < Rule().tol:
+            return ()
+        return (
+            f"as new documents, which is how they are shown, {self.apart:.2g} nats per document "
+            "below where the climb had led them",
+        )
+
     def __str__(self) -> str:
         moved = f"{self.shares:.2g} of a share in one more sweep"
         if self.gain is None:

@@ -235,7 +235,8 @@ class Admixture:
                 "people, a letter per ancestry (A is #0), by maximum likelihood; the largest",
                 f"share with its {100 * found.level:g} % interval, of {found.n_draws} fits to "
                 "resampled loci:",
-                "(chance in loci alone; where ancestries hardly differ shares are off by more)",
+                "(chance in loci alone; where ancestries hardly differ shares are off by more,",
+                "and of relatives, whose alleles are no independent draws)",
                 *legend,
             ]
         return [

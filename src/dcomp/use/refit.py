@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dcomp.data import Counts
-from dcomp.errors import InvalidParameter
+from dcomp.errors import DataWarning, InvalidParameter, warn
+from dcomp.evaluate.intervals import NOT_QUOTABLE
 from dcomp.models.arrays import FloatArray, read_only
 from dcomp.predict import Predictor
 from dcomp.printable import padded, shortened
 from dcomp.recipe import Recipe
 from dcomp.use.catalogue import Aligned
+from dcomp.use.misfit import misfit
 
 ALPHA = 0.1  # of the Dirichlet prior of shares: most signatures have no part in a tumour
 DRAWS, BURN_IN = 200, 100
 SHOWN = 10
+NAMED = 5  # tumours that the catalogue does not explain, in one line
 _LEAST = 1e-9  # of a loading: what a signature has never shown is rare, not impossible
 _AT_ONCE = 1 << 24  # draws of a share in memory
 _SEEN = 0.05  # share of a tumour's mutations from which a signature is counted as there
@@ -26,7 +31,12 @@ _SEEN = 0.05  # share of a tumour's mutations from which a signature is counted 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Mutations of each tumour by published signature: the posterior mean, and its interval."""
+    """Mutations of each tumour by published signature: the posterior mean, and its interval.
+
+    dispersion: how many times the variance of the model each tumour's counts have around what its
+    exposures say, NaN where too few mutations tell. quotable: False for tumours where that is
+    beyond chance, whose exposures and intervals are not to be quoted (`use.misfit`).
+    """
 
     names: tuple[str, ...]  # of the signatures
     tumours: tuple[str, ...]
@@ -34,6 +44,8 @@ class Refit:
     low: FloatArray | None  # (I, R); None where intervals were not asked for
     high: FloatArray | None
     level: float
+    dispersion: FloatArray  # (I)
+    quotable: npt.NDArray[np.bool_]  # (I)
     n_left_out: int = 0  # mutations of types that the reference has not
 
     @cached_property
@@ -47,6 +59,26 @@ class Refit:
         """The share of all mutations that each signature has, (R)."""
         totals = self.exposures.sum(axis=0)
         return np.asarray(totals / max(totals.sum(), 1e-300))
+
+    @property
+    def unexplained(self) -> str:
+        """Which tumours the signatures do not explain, and what that means; "" where there are
+        none."""
+        beyond = np.flatnonzero(~self.quotable)
+        if not len(beyond):
+            return ""
+        worst = beyond[np.argsort(-self.dispersion[beyond], kind="stable")].tolist()
+        names = ", ".join(shortened(self.tumours[i], 24) for i in worst[:NAMED])
+        more = f" and {len(worst) - NAMED:,} more" if len(worst) > NAMED else ""
+        of = f"{len(worst):,} of {len(self.tumours):,} tumours"
+        most = float(self.dispersion[worst[0]])
+        times = f"{most:,.0f}" if most >= 100 else f"{most:.1f}"
+        return (
+            f"these signatures do not explain {of} ({names}{more}), whose counts vary up to "
+            f"{times} times as much as the model has it: the reference may lack a signature or "
+            "have another profile for it, or counts vary more than by chance. Their exposures and "
+            "intervals are not to be quoted, nor totals with them"
+        )
 
     def lines(self, tumours: int | None = SHOWN) -> list[str]:
         """In lines of at most 80 columns: the main signatures, then tumours."""
@@ -64,7 +96,10 @@ class Refit:
         out += ["", f"tumours and their largest exposures{sure}:"]
         n = len(self.tumours)
         chosen = range(n) if tumours is None or n <= tumours else np.linspace(0, n - 1, tumours)
-        return [*out, *(self._line(int(i)) for i in chosen)]
+        out += [self._line(int(i)) for i in chosen]
+        return out + (
+            textwrap.wrap(f"{NOT_QUOTABLE}: {self.unexplained}", 80) if self.unexplained else []
+        )
 
     def _line(self, i: int) -> str:
         parts = []
@@ -73,7 +108,9 @@ class Refit:
             if self.low is not None and self.high is not None:
                 part += f" ({self.low[i, r]:,.0f} to {self.high[i, r]:,.0f})"
             parts.append(part)
-        return f"  {padded(self.tumours[i], 28)} {shortened(', '.join(parts), 48)}"
+        mark = "" if self.quotable[i] else f" {NOT_QUOTABLE}"
+        said = shortened(", ".join(parts), 48 - len(mark))
+        return f"  {padded(self.tumours[i], 28)} {said}{mark}"
 
     def as_record(self) -> dict[str, Any]:
         """For programs: plain numbers, text and lists."""
@@ -82,6 +119,9 @@ class Refit:
             "exposures": self.exposures.tolist(),
             "low": None if self.low is None else self.low.tolist(),
             "high": None if self.high is None else self.high.tolist(),
+            "quotable": self.quotable.tolist(),
+            "dispersion": self.dispersion.tolist(),
+            "unexplained": self.unexplained or None,
             "left_out": self.n_left_out,
         }
 
@@ -99,7 +139,8 @@ def refit(
     """Exposures of tumours to the signatures of a catalogue (`Catalogue.aligned_to`).
 
     Shares have a Dirichlet prior with `alpha` each. With intervals they are sampled; without, they
-    are those of the mean field, which takes a fraction of the time.
+    are those of the mean field, which takes a fraction of the time. Tumours that lie further from
+    their exposures than chance goes are warned of, and are not `Refit.quotable`.
 
     >>> from dcomp.use import Catalogue
     >>> counts = Counts.from_matrix([[90, 10], [10, 90]], feature_names=["x", "y"])
@@ -110,6 +151,24 @@ def refit(
     >>> bool((found.low <= found.exposures).all())
     True
     """
+    how: Any = {"with_intervals": with_intervals, "level": level, "seed": seed, "n_jobs": n_jobs}
+    found = refitted(counts, catalogue, alpha=alpha, **how)
+    if found.unexplained:
+        warn(found.unexplained, DataWarning)
+    return found
+
+
+def refitted(
+    counts: Counts,
+    catalogue: Aligned,
+    *,
+    alpha: float = ALPHA,
+    with_intervals: bool = True,
+    level: float = 0.9,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Refit:
+    """The same for those who show what is said of unexplained tumours themselves."""
     if not 0 < level < 1:
         raise InvalidParameter(f"level must lie between 0 and 1; got {level}")
     counts, loadings, left_out = _known_part(counts, catalogue)
@@ -127,7 +186,9 @@ def refit(
         shares = np.asarray(predictor.transform(counts, n_jobs=n_jobs), np.float64)
     ids = counts.doc_ids or tuple(map(str, range(counts.n_docs)))
     exposures = read_only(totals * shares)
-    return Refit(catalogue.names, ids, exposures, low, high, level, left_out)
+    off = misfit(counts, shares, loadings, alpha)
+    of_tumours = (off.dispersion, off.is_explained)
+    return Refit(catalogue.names, ids, exposures, low, high, level, *of_tumours, left_out)
 
 
 def _sampled(

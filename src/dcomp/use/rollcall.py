@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dcomp.data import Counts, FeatureSpace
-from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter
+from dcomp.errors import InvalidCounts, InvalidFile, InvalidParameter, held_warnings, warn
 from dcomp.evaluate.align import align_chains
 from dcomp.evaluate.by_label import ByLabel, by_label
 from dcomp.evaluate.diagnostics import diagnostics
@@ -32,6 +32,9 @@ from dcomp.use.classification import Classification
 SHOWN = 24  # voters on the screen, from both ends and the middle of the line
 EMPTY = 0.01  # share of members below which a bloc is nobody's
 CLOSEST = 4  # members that are named for a bloc
+# Sweeps, where none are said, while single intervals are not settled; and the votes times blocs
+# times chains times sweeps up to which they are made: about a minute of two cores.
+ROUNDS, MOST_WORK = (600, 1500, 4000), 2e9
 _SHADES = " ░▒▓█"
 USUAL: Mapping[str, Any] = {
     "model": "DM",
@@ -71,6 +74,7 @@ class RollCall:
     yea: npt.NDArray[np.float32]  # (draw, call, K): draws of the probability of a yea in a bloc
     positions: FloatArray  # (I), by binary PCA
     calls: Calls
+    too_few: tuple[int, ...] = ()  # sweeps that were tried before and left intervals unsettled
 
     @property
     def voters(self) -> tuple[str, ...]:
@@ -242,6 +246,7 @@ class RollCall:
             },
             "verdict": diagnostics(self.fit).verdict,
             "settled": found.settled,
+            "sweeps": self.fit.n_sweeps,
         }
 
     def _closest(self, k: int) -> list[str]:
@@ -284,8 +289,16 @@ class RollCall:
             *([] if found.quotable.all() else [LEGEND]),
             "",
             *agreement_lines(self.fit, found),
+            *self._sweep_lines(),
         ]
         return out
+
+    def _sweep_lines(self) -> list[str]:
+        """How many sweeps it took."""
+        if not self.too_few:
+            return []
+        tried = " and ".join(f"{sweeps:,}" for sweeps in self.too_few)
+        return [f"{self.fit.n_sweeps:,} sweeps of each chain: {tried} left intervals unsettled"]
 
     def _influence_lines(self) -> list[str]:
         if self.influence is None:
@@ -314,8 +327,10 @@ def rollcall(
 
     The model is DM with α = 0.1 and Jeffreys' prior, sampled (BJ06 VIII.A): four chains, of which
     the draws of those that lie with the best count, with blocs in the order of that one. `options`
-    are those of `dcomp.DCA` with a sampler: `max_iter=600`, `burn_in=300`, `n_chains=4`,
-    `n_draws=100`, `random_state=0`.
+    are those of `dcomp.DCA` with a sampler: `max_iter`, `burn_in` (half of it), `n_chains=4`,
+    `n_draws=100`, `random_state=0`. Without `max_iter` there are 600 sweeps, and while chains do
+    not agree on all intervals 1,500, then 4,000, of tables that take about a minute at most; the
+    answer is that of `max_iter` as many.
 
     >>> import dcomp
     >>> table = dcomp.datasets.votes(30, 60, seed=1)
@@ -335,13 +350,34 @@ def rollcall(
     _check(counts)
     known = calls if isinstance(calls, Calls) else _titled(calls or {})
     check_draws(options, USUAL)
-    how_many = {"n_draws": usual_draws(options, USUAL)}
-    told = Recipe.from_options(
-        **{**USUAL, **how_many, **options}, n_components=n_components
-    ).resolve(counts)
-    how: Any = {"n_jobs": n_jobs, "warn": False, **vars(told.settings)}  # agreement is shown
-    fitted = uninterrupted(fit(counts, told.model, told.algorithm, **how))
-    return blocs_of(fitted, counts, known, level=level, n_jobs=n_jobs)
+    said = {**USUAL, "n_draws": usual_draws(options, USUAL), **options}
+
+    def sampled(sweeps: int) -> RollCall:
+        told = Recipe.from_options(
+            **{**said, "max_iter": sweeps}, n_components=n_components
+        ).resolve(counts)
+        how: Any = {"n_jobs": n_jobs, "warn": False, **vars(told.settings)}  # agreement is shown
+        fitted = uninterrupted(fit(counts, told.model, told.algorithm, **how))
+        return blocs_of(fitted, counts, known, level=level, n_jobs=n_jobs)
+
+    if options.get("max_iter") is not None:
+        return sampled(options["max_iter"])
+    return _settled(sampled, counts.n_tokens * n_components * int(said["n_chains"] or 1))
+
+
+def _settled(sampled: Callable[[int], RollCall], work: float) -> RollCall:
+    """With the fewest sweeps that settle all intervals; work: of one sweep of all chains."""
+    rounds = [sweeps for sweeps in ROUNDS if sweeps == ROUNDS[0] or work * sweeps <= MOST_WORK]
+    too_few: list[int] = []
+    while True:
+        with held_warnings() as held:
+            found = sampled(rounds[len(too_few)])
+        if found.intervals.quotable.all() or len(too_few) + 1 == len(rounds):
+            break
+        too_few.append(rounds[len(too_few)])
+    for warning in held:  # of the answer, and not of what was tried before
+        warn(str(warning), type(warning))
+    return replace(found, too_few=tuple(too_few))
 
 
 def blocs_of(

@@ -10,9 +10,10 @@ are held against published ones by cosine, and exposures can be refitted with pu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from dcomp.use.catalogue import Aligned, Catalogue, feature_names
 from dcomp.use.consensus import Consensus, Fitted, Stability, down_weighted, stability_of
 from dcomp.use.cosine import cosines
 from dcomp.use.hidden_genotypes import whole_numbers
-from dcomp.use.refit import Refit, refit
+from dcomp.use.refit import Refit, refitted
 
 ALIKE, THE_SAME = 0.9, 0.95  # cosines from which the field takes a signature for a published one
 SHOWN = 10  # tumours, and published signatures, on the screen
@@ -117,6 +118,7 @@ class Signatures:
             f"{self.counts.n_docs:,} tumours",
             f"({self.counts.n_features} types; {fitted.algorithm.name}, {fitted.n_sweeps} sweeps, "
             f"{fitted.reason})",
+            *self._climb_lines(),
             "",
         ]
         if self.stability is not None:
@@ -125,6 +127,12 @@ class Signatures:
         if self.refitted is not None:
             out += ["", *self.refitted.lines(tumours)]
         return out
+
+    def _climb_lines(self) -> list[str]:
+        """How far below the climb tumours are shown, in the field's words."""
+        left = self.fit.remaining
+        said = () if left is None else left.shown_lower
+        return [part for line in said for part in wrap(line.replace("document", "tumour"), 80)]
 
     def _signature_lines(self) -> list[str]:
         matching, reference = self.matching, self.reference
@@ -207,6 +215,7 @@ class Signatures:
             "refitted": None if of is None else of.as_record(),
             "stability": None if by_k is None else by_k.as_record(),
             "reason": self.fit.reason,
+            "remaining": None if self.fit.remaining is None else asdict(self.fit.remaining),
         }
 
 
@@ -259,7 +268,7 @@ def signatures(
         if with_intervals is None:
             with_intervals = counts.n_tokens * len(known.names) <= LIGHT
         how: Any = {"with_intervals": with_intervals, "level": level, "n_jobs": n_jobs}
-        found = refit(counts, known, seed=fitted.seed, **how)
+        found = refitted(counts, known, seed=fitted.seed, **how)  # what it doubts is shown
     return Signatures(fitted, counts, known, found, judged)
 
 

@@ -212,6 +212,7 @@ def test_mean_field_at_rest_and_before(planted):
     assert found.remaining == rest.remaining
     assert found.remaining.gain < 1e-3
     assert "left to gain, and in one more sweep no share moves by more than" in found.reasons[0]
+    assert found.reasons[0].endswith("(over many more, single documents may)")
     assert str(rest.remaining).endswith(" of a share in one more sweep")
     early = dcomp.LDA(3, tol=0, max_iter=4, verbose=0).fit(counts).fit_
     begun = diagnostics(early, counts)
@@ -253,6 +254,8 @@ def test_documents_shown_as_new_ones_are_no_words_that_move():
     fitted = dcomp.DCA(8, verbose=0).fit(X).fit_
     assert fitted.converged
     assert fitted.remaining.apart > 0.05
+    lower = f"as new documents, which is how they are shown, {fitted.remaining.apart:.2g} nats"
+    assert any(remark.startswith(lower) for remark in diagnostics(fitted).remarks)
     found = diagnostics(fitted, X)
     assert found.verdict == "converged"
     assert found.falls == 0

@@ -65,6 +65,7 @@ def test_intervals_are_those_of_the_shares_that_are_shown(found):
     assert (intervals.high >= found.Q).all()
     assert intervals.quotable.all()
     assert "fits to resampled loci" in str(found)
+    assert "and of relatives, whose alleles are no independent draws)" in str(found)
     assert "chains" not in str(found)
     assert "50 fits to resampled loci" in str(intervals)
 

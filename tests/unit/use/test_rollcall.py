@@ -1,6 +1,7 @@
 """Blocs behind votes: what is found of those that were planted, and what is said of them."""
 
 import json
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from dcomp.use.agreement import agreement_lines
 from dcomp.use.binary_pca import binary_pca
 from dcomp.use.rollcall import blocs_of
 
+module = sys.modules["dcomp.use.rollcall"]  # the function has the name of its file
 SHORT = {"max_iter": 200, "n_draws": 40, "n_chains": 2}
 
 
@@ -117,6 +119,29 @@ def test_binary_pca_finds_the_line():
     assert np.corrcoef(x, table.ideal_points)[0, 1] > 0.9
     assert x.std() == pytest.approx(1)
     assert binary_pca(np.ones((3, 2))).tolist() == [0, 0, 0]
+
+
+def test_sweeps_are_added_while_chains_do_not_agree(monkeypatch):
+    """Where none are said; the answer is that of as many from the start."""
+    votes = dcomp.datasets.votes(40, 60, seed=3).counts
+    how = {"n_draws": 20, "n_chains": 2}
+    monkeypatch.setattr(module, "ROUNDS", (40, 80, 160))
+    found = rollcall(votes, 3, **how)
+    assert found.too_few
+    assert found.fit.n_sweeps == {1: 80, 2: 160}[len(found.too_few)]
+    tried = " and ".join(map(str, found.too_few))
+    last = f"{found.fit.n_sweeps} sweeps of each chain: {tried} left intervals unsettled"
+    assert found.lines()[-1] == last
+    same = rollcall(votes, 3, max_iter=found.fit.n_sweeps, **how)
+    np.testing.assert_array_equal(same.memberships, found.memberships)
+    assert same.too_few == ()
+    assert rollcall(votes, 3, max_iter=40, **how).fit.n_sweeps == 40  # who says how many is obeyed
+    work = votes.n_tokens * 3 * 2 * 80
+    monkeypatch.setattr(module, "MOST_WORK", work - 1)
+    large = rollcall(votes, 3, **how)
+    assert (large.fit.n_sweeps, large.too_few) == (40, ())
+    monkeypatch.setattr(module, "MOST_WORK", work)
+    assert rollcall(votes, 3, **how).fit.n_sweeps == 80
 
 
 def test_what_are_no_votes_is_told_so(tmp_path):

@@ -11,6 +11,7 @@ import dcomp
 from dcomp.cli.main import main
 from dcomp.data.mutations import type_name
 from dcomp.errors import InvalidFile, InvalidParameter
+from dcomp.inference.stopping import Remaining
 from dcomp.io.mutation_types import lines_are_types, read_types
 from dcomp.printable import columns
 from dcomp.use.catalogue import Catalogue
@@ -68,6 +69,108 @@ def test_intervals_cover_where_the_model_holds():
     quick = dcomp.use.refit(counts, known, with_intervals=False)
     assert quick.low is None
     assert np.abs(quick.exposures - found.exposures).mean() < 2
+
+
+def test_how_far_below_the_climb_tumours_are_shown_is_said(found, monkeypatch):
+    text = "as new tumours, which is how they are shown"
+    assert text not in str(found)
+    monkeypatch.setattr(type(found.fit), "remaining", Remaining(0.01, 1e-6, apart=0.22))
+    lines = found.lines()
+    assert f"{text}, 0.22 nats per tumour below where" in lines
+    assert found.as_record()["remaining"]["apart"] == 0.22
+
+
+TYPES = [
+    f"{a}[{m}]{b}"
+    for m in ("C>A", "C>G", "C>T", "T>A", "T>C", "T>G")
+    for a in "ACGT"
+    for b in "ACGT"
+]
+
+
+def tumours_of(seed, totals, n_signatures=5):
+    """Mutations as the model has them, and the signatures; the first tumours are of the last."""
+    rng = np.random.default_rng(seed)
+    signatures = rng.dirichlet(np.full(96, 0.15), n_signatures)
+    shares = rng.dirichlet(np.full(n_signatures, 0.3), len(totals))
+    shares[:3] = np.append(np.full(n_signatures - 1, 0.01), 1 - 0.01 * (n_signatures - 1))
+    W = np.array([rng.multinomial(n, m @ signatures) for n, m in zip(totals, shares, strict=True)])
+    return rng, W, signatures
+
+
+def refitted_to(W, signatures, **options):
+    names = tuple(f"S{r}" for r in range(len(signatures)))
+    ids = [f"T{i}" for i in range(len(W))]
+    counts = dcomp.Counts.from_matrix(W, feature_names=TYPES, doc_ids=ids)
+    return dcomp.use.refit(counts, Catalogue(names, TYPES, signatures).aligned_to(TYPES), **options)
+
+
+def test_the_right_catalogue_explains_small_tumours_and_large_ones():
+    """A warning would be an error here: the refit must not cry wolf."""
+    totals = np.repeat([30_000, 20, 50, 300, 3000], [6, 30, 60, 30, 30])
+    for seed in range(6):
+        _, W, signatures = tumours_of(seed, totals, n_signatures=4 + 3 * (seed % 3))
+        found = refitted_to(W, signatures, with_intervals=False)
+        assert found.quotable.all()
+        assert found.unexplained == ""
+        assert 0.8 < np.median(found.dispersion[totals >= 50]) < 1.1
+    assert "?" not in "\n".join(found.lines())
+
+
+def test_few_mutations_are_not_taken_for_misfit_where_the_prior_weighs_as_much():
+    rng = np.random.default_rng(0)
+    signatures = rng.dirichlet(np.full(96, 0.15), 40)
+    shares = rng.dirichlet(np.full(40, 0.05), 300)
+    W = np.array([rng.multinomial(20, m @ signatures) for m in shares])
+    assert refitted_to(W, signatures, with_intervals=False).quotable.all()
+
+
+@pytest.mark.parametrize("what", ["lacks", "off", "overdispersed"])
+def test_tumours_that_the_catalogue_does_not_explain_are_named(what):
+    totals = np.repeat([30_000, 50, 300], [3, 20, 57])
+    rng, W, signatures = tumours_of(6, totals)
+    if what == "lacks":
+        signatures = signatures[:-1]
+    elif what == "off":
+        signatures = np.array([rng.dirichlet(200 * one + 0.01) for one in signatures])
+    else:
+        W = rng.poisson(W * rng.gamma(3, 1 / 3, W.shape))
+    with pytest.warns(dcomp.errors.DataWarning, match="the reference may lack a signature"):
+        found = refitted_to(W, signatures)
+    assert not found.quotable[:3].any()
+    assert (found.dispersion[:3] > 5).all()
+    lines = found.lines()
+    marked = [line for line in lines if line.startswith("  T0")]
+    assert len(marked) == 1
+    assert marked[0].endswith(" ?")
+    n = int((~found.quotable).sum())
+    assert f"?: these signatures do not explain {n} of 80 tumours (T" in " ".join(lines)
+    assert all(columns(line) <= 80 for line in lines)
+    record = json.loads(json.dumps(found.as_record()))
+    assert record["quotable"][:3] == [False] * 3
+    assert record["unexplained"] == found.unexplained
+    assert len(record["dispersion"]) == 80
+
+
+def test_only_tumours_with_what_is_missing_are_marked():
+    totals = np.repeat([30_000, 300], [3, 57])
+    _, W, signatures = tumours_of(7, totals)
+    rest = np.array(
+        [np.random.default_rng(i).multinomial(300, signatures[i % 4]) for i in range(57)]
+    )
+    with pytest.warns(dcomp.errors.DataWarning, match=r"3 of 60 tumours \(T\d, T\d, T\d\), whose"):
+        found = refitted_to(np.vstack([W[:3], rest]), signatures[:4])
+    assert found.quotable[3:].all()
+
+
+def test_shares_that_are_no_counts_are_not_called_unexplained():
+    _, W, signatures = tumours_of(8, np.full(20, 1000))
+    shares = W / W.sum(axis=1, keepdims=True)
+    counts = dcomp.Counts.from_matrix(shares, feature_names=TYPES, fractional=True)
+    known = Catalogue(tuple("ABCD"), TYPES, signatures[:4]).aligned_to(TYPES)
+    found = dcomp.use.refit(counts, known, with_intervals=False)
+    assert found.quotable.all()
+    assert np.isnan(found.dispersion).all()
 
 
 def test_types_that_do_not_match_are_said():
