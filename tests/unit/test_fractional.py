@@ -28,7 +28,8 @@ WHOLE = RNG.poisson(30 * SHARES @ RNG.dirichlet(np.full(12, 0.3), 3))
 PARTED = WHOLE * RNG.gamma(4.0, 0.25, WHOLE.shape)
 QUIET = {"verbose": 0, "max_iter": 30}
 CLIMBERS = {
-    "mean field DM": lambda **options: dcomp.LDA(3, **QUIET, **options),
+    # One start: of several the one that is best after some sweeps may hang on rounding.
+    "mean field DM": lambda **options: dcomp.LDA(3, n_tries=1, **QUIET, **options),
     "mean field GP": lambda **options: dcomp.GaP(3, **QUIET, **options),
     "map": lambda **options: dcomp.DCA(3, algorithm="map", **QUIET, **options),
     "plsa": lambda **options: dcomp.PLSA(3, **QUIET, **options),
@@ -103,7 +104,7 @@ def test_whole_numbers_give_the_same_answer(name):
 
 @pytest.mark.parametrize("name", CLIMBERS)
 def test_numbers_that_are_not_whole(name):
-    with pytest.raises(InvalidCounts, match=r"whole numbers.*\(fractional=True takes numbers"):
+    with pytest.raises(InvalidCounts, match=r"whole.*\(fractional=True takes corrected counts"):
         CLIMBERS[name]().fit(PARTED)
     model = CLIMBERS[name](fractional=True).fit(PARTED)
     np.testing.assert_allclose(
@@ -135,12 +136,12 @@ def test_parts_agree(model, algorithm):
 
 def test_a_scale_of_counts_is_one_of_scores():
     """GP with all counts times c: scores times c where β is by c smaller. α stays, so that the two
-    fits differ by what prior and counts weigh; with counts of thousands that is next to nothing."""
+    fits differ by what prior and counts weigh; with counts of millions that is next to nothing."""
     c = 3.7
     model = GammaPoisson.build(3, alpha=1.0, beta=1e-9, gamma=0.001)
     scaled = GammaPoisson.build(3, alpha=1.0, beta=1e-9, gamma=0.001)
-    one = dcomp.fit(fractional(1000 * PARTED), model, max_iter=60, tol=0, warn=False)
-    other = dcomp.fit(fractional(c * 1000 * PARTED), scaled, max_iter=60, tol=0, warn=False)
+    one = dcomp.fit(fractional(1e6 * PARTED), model, max_iter=60, tol=0, warn=False)
+    other = dcomp.fit(fractional(c * 1e6 * PARTED), scaled, max_iter=60, tol=0, warn=False)
     np.testing.assert_allclose(other.components, one.components, atol=2e-3)
     np.testing.assert_allclose(other.scores.sum(axis=1), c * one.scores.sum(axis=1), rtol=1e-3)
 
@@ -282,7 +283,7 @@ def test_files_of_counts(tmp_path):
     )
     assert dcomp.read(tmp_path / "table.mtx", fractional=True).data.tolist() == [0.5, 0.001]
     for name in ("table.npz", "wide.csv", "long.csv", "table.mtx"):
-        with pytest.raises(InvalidFile, match=r"fractional=True takes numbers"):
+        with pytest.raises(InvalidFile, match=r"fractional=True takes corrected"):
             dcomp.read(tmp_path / name)
     (tmp_path / "bad.csv").write_text("doc,word,count\nd1,cat,-0.5\n")
     with pytest.raises(InvalidFile, match=r"bad.csv:2: counts must be non-negative numbers"):
