@@ -21,8 +21,8 @@ class Remaining:
     """What going on would change.
 
     gain: nats per document still to come, by the rate at which the last plain sweeps gained less
-    and less and by what the last half of all sweeps has gained, the larger; None of an algorithm
-    whose objective may fall.
+    and less and by what the last half of all sweeps has gained (of small tables three times that),
+    the larger; None of an algorithm whose objective may fall.
     shares: the largest change of a document's share in one more sweep, and no bound on what many
     would change: a document with two optima that are nearly as good may yet go over.
     apart: mean field, α below 1: nats per document by which the climb had been higher, with
