@@ -106,10 +106,10 @@ def _say_of_odd(path: Path, names: list[str]) -> None:
     odd = odd_in_front(names)
     if odd:
         called = " and ".join(repr(excerpt(name)) for name in odd)
-        are, they = ("are features", "them") if len(odd) > 1 else ("is a feature", "it")
+        are, them = ("are features", "them") if len(odd) > 1 else ("is a feature", "it")
         warn(
             f"{path.name}: {called} in front of {excerpt(names[len(odd)])!r} and the like {are}; "
-            f"label_columns={len(odd) + 1} takes {they} for what is known of documents, "
+            f"label_columns={len(odd) + 1} takes {them} for what is known of documents, "
             "label_columns=1 reads as now without a word",
             DataWarning,
         )

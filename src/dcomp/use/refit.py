@@ -162,11 +162,11 @@ def refitted(
     counts: Counts,
     catalogue: Aligned,
     *,
+    with_intervals: bool,
+    level: float,
+    seed: int,
+    n_jobs: int | None,
     alpha: float = ALPHA,
-    with_intervals: bool = True,
-    level: float = 0.9,
-    seed: int = 0,
-    n_jobs: int | None = None,
 ) -> Refit:
     """The same for those who show what is said of unexplained tumours themselves."""
     if not 0 < level < 1:
