@@ -193,8 +193,8 @@ class Admixture:
         observed = int((self.counts.block_totals > 0).sum())
         missing = 1 - observed / (self.counts.n_docs * G)
         out = [
-            f"{fitted.n_components} ancestries behind {self.counts.n_docs:,} people at {G:,} loci "
-            f"({100 * missing:.2f} % missing)",
+            f"{_ancestries(fitted.n_components)} behind {self.counts.n_docs:,} people "
+            f"at {G:,} loci ({100 * missing:.2f} % missing)",
             f"log-likelihood {self.log_likelihood:,.1f} "
             f"({fitted.algorithm.name}, {fitted.n_sweeps} sweeps, {fitted.reason})",
             *fitted.remarks,
@@ -278,6 +278,10 @@ class Admixture:
             else dict(zip(known.names, known.mean.tolist(), strict=True)),
             "people": people,
         }
+
+
+def _ancestries(n: int) -> str:
+    return "1 ancestry" if n == 1 else f"{n} ancestries"
 
 
 def admixture(
